@@ -1,0 +1,435 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/uuid"
+
+	"github.com/kubewave/terraform-provider-component/internal/engine/cluster"
+	"github.com/kubewave/terraform-provider-component/internal/engine/object"
+	"github.com/kubewave/terraform-provider-component/internal/engine/record"
+	"github.com/kubewave/terraform-provider-component/internal/engine/status"
+)
+
+// reasonInterrupted is the reason of a record, and the status of a component,
+// whose apply was cancelled.
+const reasonInterrupted = "Interrupted"
+
+// recordTimeout bounds the last write of a record after the apply was
+// cancelled: Terraform must get its answer within a second or so.
+const recordTimeout = 5 * time.Second
+
+// Result is what an apply did. It is true also when the apply returns an
+// error: objects that were not reached keep their prior value.
+type Result struct {
+	// Started: the record was written; without it nothing was changed and
+	// Terraform has nothing to keep.
+	Started  bool
+	Objects  map[string]string
+	Status   string
+	Revision int64
+	Artifact Artifact
+	Summary  string
+	Memory   Memory
+}
+
+// Apply does what the plan says, or fails. expected are the objects that the
+// user approved; nil when they were not known. The record is written before
+// the first object, at the end of each wave, and at the end (DESIGN.md,
+// "Apply").
+func (e *Engine) Apply(ctx context.Context, plan *Plan, expected map[string]string) (*Result, error) {
+	if err := stale(plan, expected); err != nil {
+		return &Result{}, err
+	}
+	a := &applier{
+		e: e, plan: plan, reached: map[object.ID]bool{}, started: e.now(),
+		deadline: e.now().Add(plan.Component.ReadyTimeout),
+	}
+	a.record = a.startRecord()
+	if err := a.begin(ctx); err != nil {
+		return &Result{}, err
+	}
+	err := a.run(ctx)
+	err = errors.Join(err, a.finish(ctx, err))
+	return a.result(), err
+}
+
+// stale compares what would be applied with what was approved.
+func stale(plan *Plan, expected map[string]string) error {
+	if expected == nil || maps.Equal(expected, plan.Planned.Objects) {
+		return nil
+	}
+	var changed []string
+	for _, key := range plan.Planned.PlannedKeys() {
+		if expected[key] != plan.Planned.Objects[key] {
+			changed = append(changed, key)
+		}
+	}
+	for key := range expected {
+		if _, ok := plan.Planned.Objects[key]; !ok {
+			changed = append(changed, key)
+		}
+	}
+	slices.Sort(changed)
+	return componentErrorf("The plan is stale",
+		"between plan and apply the rendered objects changed: %s (source %s, digest %s). Nothing was applied. Run plan again.",
+		listed(changed, 10), plan.Planned.Artifact.URL, plan.Planned.Artifact.Digest)
+}
+
+// applier runs one plan.
+type applier struct {
+	e        *Engine
+	plan     *Plan
+	record   *record.Record
+	started  time.Time
+	deadline time.Time
+
+	mu sync.Mutex
+	// reached are the objects that are now as the plan shows them.
+	reached map[object.ID]bool
+	removed map[object.ID]bool
+	// wave and waves count for progress and messages.
+	wave, waves int
+}
+
+// startRecord is the record as it is before the first object is written: the
+// full inventory, old and new.
+func (a *applier) startRecord() *record.Record {
+	p := a.plan
+	rec := &record.Record{Key: newKey(), Namespace: p.Component.Namespace, Name: p.Component.Name}
+	if p.record != nil {
+		copied := *p.record
+		rec = &copied
+	}
+	if rec.Instance == "" || p.prior == nil {
+		rec.Instance = string(uuid.NewUUID())
+	}
+	rec.OwnerID, rec.Holder, rec.ProviderVersion = p.owner.ID, holder(), a.e.options.Version
+	rec.Phase, rec.Reason = record.Processing, "Applying"
+	rec.Revision, rec.Install = p.Planned.Revision, !p.release.installed
+	rec.Artifact, rec.Inputs = record.Artifact(p.Planned.Artifact), p.Component.Inputs
+	rec.Intended, rec.Leaves = p.Planned.Intended, a.leaves(rec.Key)
+	rec.Inventory = a.inventory()
+	rec.Updated = a.e.now().UTC()
+	return rec
+}
+
+// leaves are the planned leaves with their hashes: a plan that made the first
+// record had no key for them.
+func (a *applier) leaves(key []byte) map[string]map[string]Leaf {
+	masks := masker{key: key}
+	all := map[string]map[string]Leaf{}
+	for _, want := range a.plan.rendered.Wants {
+		_, hashed, err := masks.show(want.Key, want.Object)
+		if err != nil || hashed == nil {
+			continue
+		}
+		for pointer, leaf := range hashed {
+			hashed[pointer] = Leaf{Version: a.plan.Planned.Leaves[want.Key][pointer].Version, Hash: leaf.Hash}
+		}
+		all[want.Key] = hashed
+	}
+	return all
+}
+
+func (a *applier) inventory() []record.Item {
+	var items []record.Item
+	for _, change := range a.plan.Changes {
+		item := itemOf(change.Want)
+		item.Phase = record.Scheduled
+		if old := change.Recorded; old != nil {
+			item.Adopted, item.Digest, item.Phase, item.LastApplied = old.Adopted, old.Digest, old.Phase, old.LastApplied
+			item.Planned, item.Live = old.Planned, old.Live
+		} else {
+			item.Digest = ""
+		}
+		items = append(items, item)
+	}
+	for _, removal := range a.plan.Removals {
+		items = append(items, removal.Item)
+	}
+	return items
+}
+
+// itemOf is the inventory entry of an object with the policies in force.
+func itemOf(want *Want) record.Item {
+	return record.Item{
+		Key: want.Key, ID: want.ID, APIVersion: want.Object.GetAPIVersion(), Namespaced: want.Type.Namespaced,
+		ApplyOrder: want.Policies.ApplyOrder, DeleteOrder: want.Policies.DeleteOrder, PurgeOrder: want.Policies.PurgeOrder,
+		DeletePolicy: string(want.Policies.Delete), DeleteExplicit: want.Policies.DeleteExplicit,
+		Managed: want.Managed, Digest: want.Digest,
+	}
+}
+
+func newKey() []byte {
+	key := make([]byte, 32)
+	// crypto/rand never returns an error (it ends the process instead).
+	_, _ = rand.Read(key)
+	return key
+}
+
+// holder names who runs this apply, for whoever finds the record unfinished.
+func holder() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown host"
+	}
+	return fmt.Sprintf("%s, process %d", host, os.Getpid())
+}
+
+// begin writes the record, after its namespace.
+func (a *applier) begin(ctx context.Context) error {
+	if err := a.ensureRecordNamespace(ctx); err != nil {
+		return err
+	}
+	err := a.plan.store.Save(ctx, a.record)
+	if cluster.ReasonOf(err) == cluster.Conflict && err != nil {
+		return componentErrorf("Another run is changing the component",
+			"the record of component %s changed since it was read: %w. Nothing was applied. Run plan again when the other run is over.", a.plan.Component, err)
+	}
+	return err
+}
+
+func (a *applier) run(ctx context.Context) error {
+	if err := a.ensureNamespaces(ctx); err != nil {
+		return err
+	}
+	waves := applyWaves(a.plan.Changes)
+	a.waves = len(waves)
+	for i, wave := range waves {
+		a.wave = i + 1
+		if err := a.applyWave(ctx, wave, waves[i+1:]); err != nil {
+			return err
+		}
+		if i+1 < len(waves) {
+			if err := a.plan.store.Save(ctx, a.record); err != nil {
+				return err
+			}
+		}
+	}
+	return a.prune(ctx)
+}
+
+// applyWave applies the stages of a wave; each is ready before the next one
+// starts.
+func (a *applier) applyWave(ctx context.Context, wave applyWave, later []applyWave) error {
+	for _, stage := range wave.stages {
+		var pending []*target
+		for _, rank := range ranks(stage) {
+			targets, err := a.applyRank(ctx, rank)
+			if err != nil {
+				return err
+			}
+			pending = append(pending, targets...)
+			if rank[0].ID.GroupKind() == crdKind || slices.ContainsFunc(rank, func(c *Change) bool { return c.ID.GroupKind() == crdKind }) {
+				if err := a.await(ctx, pending, wave, later); err != nil {
+					return err
+				}
+				pending = nil
+				a.e.cluster.ForgetTypes(ctx)
+			}
+		}
+		if err := a.await(ctx, pending, wave, later); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// applyRank applies objects that may go in parallel. All are tried, also when
+// one fails.
+func (a *applier) applyRank(ctx context.Context, rank []*Change) ([]*target, error) {
+	targets := make([]*target, len(rank))
+	failures := make([]error, len(rank))
+	work := make(chan int)
+	var workers sync.WaitGroup
+	for range min(a.e.options.Workers, len(rank)) {
+		workers.Go(func() {
+			for i := range work {
+				targets[i], failures[i] = a.applyChange(ctx, rank[i])
+			}
+		})
+	}
+	for i := range rank {
+		if ctx.Err() != nil {
+			failures[i] = context.Cause(ctx)
+			break
+		}
+		work <- i
+	}
+	close(work)
+	workers.Wait()
+	if ctx.Err() != nil {
+		return nil, interrupted(ctx, a.plan.Component)
+	}
+	return slices.DeleteFunc(targets, func(t *target) bool { return t == nil }), errors.Join(failures...)
+}
+
+// applyChange writes one object and remembers it. It returns what is still to
+// wait for; nil when the object is ready.
+func (a *applier) applyChange(ctx context.Context, change *Change) (*target, error) {
+	live := change.Live
+	if change.Action != Keep {
+		written, err := a.write(ctx, change)
+		if err != nil {
+			return nil, err
+		}
+		live = written
+	}
+	a.remember(change)
+	if live == nil {
+		return nil, nil
+	}
+	result := status.Of(live, change.Policies.Hints)
+	if result.State == status.Ready {
+		a.settled(change)
+		return nil, nil
+	}
+	return &target{change: change, uid: live.GetUID(), result: result, last: live}, nil
+}
+
+// remember enters an applied object into the record and into the result.
+func (a *applier) remember(change *Change) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.reached[change.ID] = true
+	item := a.record.Find(change.ID)
+	if item == nil {
+		return
+	}
+	item.Planned = a.plan.Planned.Objects[change.Key]
+	if change.Action == Keep {
+		return
+	}
+	item.Digest = change.Digest
+	item.LastApplied = a.e.now().UTC()
+	item.Adopted = item.Adopted || change.Action == Adopt
+	item.Phase, item.Live = record.Updating, ""
+	if change.Action == Create {
+		item.Phase = record.Creating
+	}
+}
+
+// settled marks an object as ready. One with reconcile-policy once is never
+// touched again from now on.
+func (a *applier) settled(change *Change) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	item := a.record.Find(change.ID)
+	if item == nil || item.Phase == record.Completed {
+		return
+	}
+	item.Phase = record.ItemReady
+	if change.Policies.Reconcile == ReconcileOnce {
+		item.Digest = onceDigest
+	}
+}
+
+// finish writes the record of a finished apply, good or bad. When it was
+// cancelled there is time for this one write only.
+func (a *applier) finish(ctx context.Context, failure error) error {
+	a.record.Updated = a.e.now().UTC()
+	if failure != nil {
+		a.record.Phase, a.record.Reason = record.Error, "ApplyFailed"
+		if ctx.Err() != nil {
+			a.record.Reason = reasonInterrupted
+		}
+		brief, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+		defer cancel()
+		return a.plan.store.Save(brief, a.record)
+	}
+	if err := a.takeHashes(ctx); err != nil {
+		return a.finish(ctx, err)
+	}
+	a.record.Phase, a.record.Reason, a.record.Installed = record.Ready, "Ready", true
+	return a.plan.store.Save(ctx, a.record)
+}
+
+// takeHashes keeps what the live objects look like now that all are ready, so
+// that the next refresh can tell drift from what the server made of them.
+func (a *applier) takeHashes(ctx context.Context) error {
+	live, err := a.e.listOwned(ctx, a.plan.owner, a.record.Inventory)
+	if err != nil {
+		return err
+	}
+	for i := range a.record.Inventory {
+		item := &a.record.Inventory[i]
+		if live[item.ID] == nil || item.Planned == "" {
+			continue
+		}
+		planned, err := object.DecodeCanonical(item.Planned)
+		if err != nil {
+			return err
+		}
+		projected, err := a.e.project(ctx, fill(planned, live[item.ID].Object), live[item.ID].Object)
+		if err != nil {
+			return fmt.Errorf("%s: %w", item.ID, err)
+		}
+		if item.Live, err = projected.hash(a.record.Key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// result is what Terraform keeps.
+func (a *applier) result() *Result {
+	p := a.plan
+	objects := map[string]string{}
+	if p.prior != nil {
+		maps.Copy(objects, p.prior.Objects)
+	}
+	for _, change := range p.Changes {
+		if a.reached[change.ID] {
+			objects[change.Key] = p.Planned.Objects[change.Key]
+		}
+	}
+	for _, removal := range p.Removals {
+		if a.removed[removal.Item.ID] {
+			delete(objects, removal.Item.Key)
+		}
+	}
+	if a.record.Phase == record.Ready {
+		objects = p.Planned.Objects
+	}
+	memory := memoryOf(a.record, p.clusterID)
+	memory.Capabilities = p.release.capabilities
+	return &Result{
+		Started: true, Objects: objects, Status: statusOf(a.record), Revision: p.Planned.Revision,
+		Artifact: p.Planned.Artifact, Summary: p.Planned.Summary, Memory: memory,
+	}
+}
+
+func interrupted(ctx context.Context, c Component) error {
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		return componentErrorf("The operation took too long", "component %s: the time set in the timeouts block is over. What was applied is recorded; run apply again to continue.", c)
+	}
+	return componentErrorf("The operation was interrupted", "component %s: what was applied is recorded; run apply again to continue.", c)
+}
+
+// listed joins names for a sentence and says how many more there are.
+func listed(names []string, limit int) string {
+	if len(names) <= limit {
+		return joined(names)
+	}
+	return fmt.Sprintf("%s and %d more", joined(names[:limit]), len(names)-limit)
+}
+
+func joined(names []string) string {
+	text := ""
+	for i, name := range names {
+		if i > 0 {
+			text += ", "
+		}
+		text += name
+	}
+	return text
+}

@@ -1,0 +1,97 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
+
+	"github.com/kubewave/terraform-provider-component/internal/engine/object"
+)
+
+// projection is a live object reduced to the fields that we apply: what others
+// set beside them is not ours to show or to heal.
+type projection struct {
+	applied *typed.TypedValue
+	live    *typed.TypedValue
+	// fields are the leaves of what we apply.
+	fields *fieldpath.Set
+}
+
+// project reduces a live object to the fields of the applied one, with the
+// cluster's own schema: lists are matched as the API server matches them.
+func (e *Engine) project(ctx context.Context, applied, live map[string]any) (*projection, error) {
+	appliedObj, liveObj := &unstructured.Unstructured{Object: applied}, &unstructured.Unstructured{Object: live}
+	converter, known, err := e.cluster.TypeConverter(ctx, liveObj.GroupVersionKind().GroupVersion())
+	if err != nil {
+		return nil, e.connectionError(err)
+	}
+	if known {
+		if made, err := projectWith(converter, appliedObj, liveObj); err == nil {
+			return made, nil
+		}
+		// A field or kind that the schema read earlier does not have: the type
+		// is newer than the schema, or has none.
+	}
+	return projectWith(managedfields.NewDeducedTypeConverter(), appliedObj, liveObj)
+}
+
+func projectWith(converter managedfields.TypeConverter, applied, live *unstructured.Unstructured) (*projection, error) {
+	if applied.GetAPIVersion() != live.GetAPIVersion() {
+		applied = applied.DeepCopy()
+		applied.SetAPIVersion(live.GetAPIVersion())
+	}
+	typedApplied, err := converter.ObjectToTyped(applied, typed.AllowDuplicates)
+	if err != nil {
+		return nil, fmt.Errorf("reading the applied object by its schema: %w", err)
+	}
+	typedLive, err := converter.ObjectToTyped(live, typed.AllowDuplicates)
+	if err != nil {
+		return nil, fmt.Errorf("reading the live object by its schema: %w", err)
+	}
+	set, err := typedApplied.ToFieldSet()
+	if err != nil {
+		return nil, err
+	}
+	return &projection{applied: typedApplied, live: typedLive, fields: set.Leaves()}, nil
+}
+
+// reduced is the live value of the fields that we apply.
+func (p *projection) reduced(of *typed.TypedValue) *typed.TypedValue {
+	return of.ExtractItems(p.fields, typed.WithAppendKeyFields())
+}
+
+// hash identifies the live value of the fields that we apply.
+func (p *projection) hash(key []byte) (string, error) {
+	text, err := object.EncodeCanonical(p.reduced(p.live).AsValue().Unstructured())
+	if err != nil {
+		return "", err
+	}
+	return keyedHash(key, text), nil
+}
+
+// difference returns the fields in which the live object is not what the API
+// server would make of the applied one.
+func (p *projection) difference(predicted *typed.TypedValue) (*fieldpath.Set, error) {
+	comparison, err := p.reduced(p.live).Compare(p.reduced(predicted))
+	if err != nil {
+		return nil, err
+	}
+	return comparison.Added.Union(comparison.Modified).Union(comparison.Removed), nil
+}
+
+// withLive returns the applied object with the live value in the given fields.
+func (p *projection) withLive(fields *fieldpath.Set) (map[string]any, error) {
+	merged, err := p.applied.RemoveItems(fields).Merge(p.live.ExtractItems(fields, typed.WithAppendKeyFields()))
+	if err != nil {
+		return nil, err
+	}
+	content, ok := merged.AsValue().Unstructured().(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("the object has no content")
+	}
+	return content, nil
+}

@@ -1,0 +1,103 @@
+package render
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
+)
+
+// remoteSchemaTimeout bounds how long a schema may take that refers to others
+// on the network: a plan must not hang on them.
+const remoteSchemaTimeout = 5 * time.Second
+
+// checkSchemas validates the values of a chart and of its subcharts, as Helm
+// does, with one error a chart. sensitive is the part of the values whose
+// content no message may quote.
+func checkSchemas(ctx context.Context, loaded *chart.Chart, values, sensitive map[string]any) error {
+	var problems []error
+	if loaded.Schema != nil {
+		if err := checkSchema(ctx, values, loaded.Schema); err != nil {
+			problems = append(problems, fmt.Errorf("the values do not meet the schema of the chart %s:\n%s",
+				strings.ReplaceAll(loaded.ChartPath(), ".", "/"), schemaMessage(err, sensitive)))
+		}
+	}
+	for _, sub := range loaded.Dependencies() {
+		raw, ok := values[sub.Name()]
+		if !ok || raw == nil {
+			continue
+		}
+		inner, ok := raw.(map[string]any)
+		if !ok {
+			problems = append(problems, fmt.Errorf("the value of %q must be a map: it holds the values of the subchart of that name", sub.Name()))
+			continue
+		}
+		innerSensitive, _ := sensitive[sub.Name()].(map[string]any)
+		problems = append(problems, each(checkSchemas(ctx, sub, inner, innerSensitive))...)
+	}
+	return errors.Join(problems...)
+}
+
+var remoteRef = regexp.MustCompile(`"\$ref"\s*:\s*"(https?://[^"#]+)`)
+
+// checkSchema runs Helm's validation. A schema that refers to the network gets
+// a limited time, after which the download goes on unheard.
+func checkSchema(ctx context.Context, values map[string]any, schema []byte) error {
+	remote := remoteRef.FindSubmatch(schema)
+	if remote == nil {
+		return chartutil.ValidateAgainstSingleSchema(values, schema)
+	}
+	ctx, cancel := context.WithTimeout(ctx, remoteSchemaTimeout)
+	defer cancel()
+	result := make(chan error, 1)
+	go func() { result <- chartutil.ValidateAgainstSingleSchema(values, schema) }()
+	var err error
+	select {
+	case err = <-result:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	var invalid chartutil.JSONSchemaValidationError
+	if err == nil || errors.As(err, &invalid) {
+		return err
+	}
+	return fmt.Errorf("- values.schema.json refers to %s, which could not be read: make that schema part of the chart", remote[1])
+}
+
+// schemaLine is one finding of the validator: where, and what.
+var schemaLine = regexp.MustCompile(`^(\s*- at '([^']*)': )(.*)$`)
+
+// schemaMessage prints the findings as Helm does, without the content of
+// sensitive values.
+func schemaMessage(err error, sensitive map[string]any) string {
+	lines := strings.Split(strings.TrimRight(err.Error(), "\n"), "\n")
+	for i, line := range lines {
+		match := schemaLine.FindStringSubmatch(line)
+		if match != nil && isSensitive(sensitive, match[2]) {
+			lines[i] = match[1] + "the value does not match (it is sensitive and not shown)"
+		}
+	}
+	return shorten(strings.Join(lines, "\n"))
+}
+
+// isSensitive says whether a JSON pointer leads to or into a sensitive leaf.
+func isSensitive(sensitive map[string]any, pointer string) bool {
+	var value any = sensitive
+	for _, key := range strings.Split(strings.TrimPrefix(pointer, "/"), "/") {
+		fields, ok := value.(map[string]any)
+		if !ok {
+			break
+		}
+		key = strings.NewReplacer("~1", "/", "~0", "~").Replace(key)
+		if value, ok = fields[key]; !ok {
+			return false
+		}
+	}
+	_, isMap := value.(map[string]any)
+	return value != nil && !isMap
+}

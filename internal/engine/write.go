@@ -1,0 +1,256 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/kubewave/terraform-provider-component/internal/engine/cluster"
+	"github.com/kubewave/terraform-provider-component/internal/engine/object"
+)
+
+// conflictAttempts is how often an object that changed while it was written is
+// read and decided again.
+const conflictAttempts = 5
+
+// write does what was decided for one object. When the object changed in the
+// meantime it is read and decided again (semantics.md, section 4).
+func (a *applier) write(ctx context.Context, change *Change) (*unstructured.Unstructured, error) {
+	if err := a.ensureType(ctx, change); err != nil {
+		return nil, err
+	}
+	for attempt := 1; ; attempt++ {
+		written, err := a.writeOnce(ctx, change)
+		if err == nil && written.GetDeletionTimestamp() == nil {
+			return written, nil
+		}
+		retryable := err == nil || cluster.ReasonOf(err) == cluster.Conflict || isGone(err)
+		if !retryable || attempt == conflictAttempts || ctx.Err() != nil {
+			return nil, a.writeError(change, err)
+		}
+		if err := a.decideAgain(ctx, change); err != nil {
+			return nil, err
+		}
+		if change.Action == Keep {
+			return change.Live, nil
+		}
+	}
+}
+
+func isGone(err error) bool {
+	return cluster.ReasonOf(err) == cluster.NotFound
+}
+
+// ensureType waits for a kind that was not served when the plan was made:
+// another component of the run may bring it.
+func (a *applier) ensureType(ctx context.Context, change *Change) error {
+	if change.Type.Resource.Resource != "" {
+		return nil
+	}
+	ctx, cancel := context.WithDeadline(ctx, a.deadline)
+	defer cancel()
+	served, err := cluster.Eventually(ctx, func() (cluster.Type, error) {
+		a.e.cluster.ForgetTypes(ctx)
+		return a.e.cluster.TypeFor(ctx, change.Object.GroupVersionKind())
+	}, cluster.NotServed)
+	if err != nil {
+		return &ObjectError{ID: change.ID, Origin: change.Origin, Title: "Unknown kind", Err: err,
+			Advice: "Nothing in this run brought it. Install what serves it, or add depends_on to the resource that does."}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	item := a.record.Find(change.ID)
+	change.Want = withType(change.Want, served, a.plan.Component.targetNamespace())
+	if item != nil {
+		item.ID, item.Namespaced = change.ID, served.Namespaced
+	}
+	return nil
+}
+
+func (a *applier) writeOnce(ctx context.Context, change *Change) (*unstructured.Unstructured, error) {
+	if change.Live != nil && change.Live.GetDeletionTimestamp() != nil {
+		if err := a.waitGone(ctx, change.ID, change.Type, change.Live.GetUID()); err != nil {
+			return nil, err
+		}
+		change.Live, change.Action = nil, Create
+	}
+	switch change.Action {
+	case Create:
+		return a.create(ctx, change)
+	case Recreate:
+		return a.recreate(ctx, change)
+	default:
+		return a.update(ctx, change)
+	}
+}
+
+// create makes an object and never overwrites one.
+func (a *applier) create(ctx context.Context, change *Change) (*unstructured.Unstructured, error) {
+	obj := a.e.annotate(change.Want, a.plan.owner)
+	if change.Policies.Update == UpdateReplace || change.Policies.Update == UpdateRecreate {
+		return a.persist(ctx, change, func() (*unstructured.Unstructured, error) {
+			return a.e.cluster.Create(ctx, change.Type, obj, cluster.Persist)
+		})
+	}
+	obj.SetResourceVersion(cluster.CreateOnly)
+	return a.persist(ctx, change, func() (*unstructured.Unstructured, error) {
+		return a.e.cluster.Apply(ctx, change.Type, obj, cluster.Persist)
+	})
+}
+
+// persist sends an object whose type a CustomResourceDefinition of the same
+// component may have brought a moment ago: it is served a little later than
+// the definition says.
+func (a *applier) persist(ctx context.Context, change *Change, request func() (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
+	if !change.Managed {
+		return request()
+	}
+	ctx, cancel := context.WithDeadline(ctx, a.deadline)
+	defer cancel()
+	return cluster.Eventually(ctx, request, cluster.NotServed)
+}
+
+func (a *applier) update(ctx context.Context, change *Change) (*unstructured.Unstructured, error) {
+	obj := a.e.annotate(change.Want, a.plan.owner)
+	if change.Policies.Update == UpdateReplace {
+		obj.SetResourceVersion(change.Live.GetResourceVersion())
+		obj.SetUID(change.Live.GetUID())
+		obj.SetFinalizers(change.Live.GetFinalizers())
+		return a.e.cluster.Replace(ctx, change.Type, obj, cluster.Persist)
+	}
+	if managers := a.e.managersToTakeOver(change); len(managers) > 0 {
+		if err := a.e.cluster.TakeOver(ctx, change.Type, change.Live, managers); err != nil {
+			return nil, err
+		}
+	}
+	obj.SetUID(change.Live.GetUID())
+	return a.persist(ctx, change, func() (*unstructured.Unstructured, error) {
+		return a.e.cluster.Apply(ctx, change.Type, obj, cluster.Persist)
+	})
+}
+
+// restartManager is kubectl's manager for `rollout restart`. Its annotation is
+// never taken over: removing it would roll out all pods again.
+const restartManager = "kubectl-rollout"
+
+// managersToTakeOver lists the managers whose fields become ours before an
+// apply (semantics.md, section 4, "How").
+func (e *Engine) managersToTakeOver(change *Change) []string {
+	var prefixes []string
+	if change.Policies.Update == UpdateSSAOverride {
+		prefixes = append(prefixes, e.options.ReclaimedFieldManagers...)
+	}
+	if change.Action == Adopt {
+		prefixes = append(prefixes, e.options.AdoptedFieldManagers...)
+	}
+	var managers []string
+	for _, entry := range change.Live.GetManagedFields() {
+		if entry.Operation != metav1.ManagedFieldsOperationUpdate || entry.Subresource != "" || entry.Manager == restartManager {
+			continue
+		}
+		if entry.Manager == e.options.FieldManager && change.Policies.Update == UpdateSSAOverride || hasPrefix(entry.Manager, prefixes) {
+			managers = append(managers, entry.Manager)
+		}
+	}
+	return managers
+}
+
+func hasPrefix(text string, prefixes []string) bool {
+	for _, prefix := range prefixes {
+		if strings.HasPrefix(text, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *applier) recreate(ctx context.Context, change *Change) (*unstructured.Unstructured, error) {
+	uid := change.Live.GetUID()
+	err := a.e.cluster.Delete(ctx, change.Type, change.ID.Namespace, change.ID.Name, uid)
+	if err != nil && !isGone(err) {
+		return nil, err
+	}
+	if err := a.waitGone(ctx, change.ID, change.Type, uid); err != nil {
+		return nil, err
+	}
+	change.Live, change.Action = nil, Create
+	return a.create(ctx, change)
+}
+
+// decideAgain reads an object that changed while it was written. A create that
+// finds the very object that it sent has succeeded: its answer was lost.
+func (a *applier) decideAgain(ctx context.Context, change *Change) error {
+	live, err := a.e.get(ctx, change.Type, change.ID)
+	if err != nil {
+		return err
+	}
+	planned := change.Action
+	change.Live = live
+	ownership, err := a.e.ownership(ctx, live, a.plan.owner, a.plan.Component)
+	if err != nil {
+		return err
+	}
+	if planned == Create && (ownership == Unowned || ownership == Foreign) {
+		return &ObjectError{ID: change.ID, Origin: change.Origin, Title: "Object appeared in between",
+			Err:    errors.New("it did not exist when the plan was made, and exists now"),
+			Advice: "It was not touched. Run plan again: the plan will say whether it can be adopted."}
+	}
+	situation := a.plan.situation(change, ownership, a.e)
+	situation.Recorded = nil
+	change.Action = decide(situation)
+	if planned == Create && ownership == Ours && situation.LiveDigest == situation.Digest {
+		change.Action = Keep
+	}
+	if change.Action == Refuse {
+		return a.e.ownerError(change, ownership)
+	}
+	return nil
+}
+
+func (a *applier) writeError(change *Change, err error) error {
+	if err == nil {
+		err = errors.New("it is being deleted by somebody else, again and again")
+	}
+	var problem *ObjectError
+	if errors.As(err, &problem) {
+		return problem
+	}
+	switch cluster.ReasonOf(err) {
+	case cluster.Unreachable, cluster.Unauthorized:
+		return a.e.connectionError(err)
+	case cluster.NamespaceMissing:
+		return &ObjectError{ID: change.ID, Origin: change.Origin, Title: "Namespace is missing",
+			Err:    fmt.Errorf("namespace %q does not exist", change.ID.Namespace),
+			Advice: `Create it, or set missing_namespaces_policy = "Create".`}
+	case cluster.Forbidden:
+		return &ObjectError{ID: change.ID, Origin: change.Origin, Title: "A right is missing",
+			Err: &serverError{text: a.e.serverText(change.ID, err), cause: err}}
+	}
+	return a.e.rejection(change, err)
+}
+
+// waitGone waits until an object is gone or is another one.
+func (a *applier) waitGone(ctx context.Context, id object.ID, served cluster.Type, uid any) error {
+	ctx, cancel := context.WithDeadline(ctx, a.deadline)
+	defer cancel()
+	for {
+		live, err := a.e.get(ctx, served, id)
+		if err != nil {
+			return err
+		}
+		if live == nil || any(live.GetUID()) != uid {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return &ObjectError{ID: id, Title: "Object is still terminating",
+				Err: fmt.Errorf("it is kept by finalizers %v", live.GetFinalizers()), Advice: "Remove what the finalizers wait for, and run apply again."}
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}

@@ -209,6 +209,9 @@ func (a *applier) run(ctx context.Context) error {
 		if err := a.applyWave(ctx, wave, waves[i+1:]); err != nil {
 			return err
 		}
+		if err := a.purge(ctx, waves[i+1:]); err != nil {
+			return err
+		}
 		if i+1 < len(waves) {
 			if err := a.plan.store.Save(ctx, a.record); err != nil {
 				return err

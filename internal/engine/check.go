@@ -32,7 +32,7 @@ func (e *Engine) check(ctx context.Context, plan *Plan, options PlanOptions) err
 	}
 	plan.Changes = plan.changesOf(wants, live)
 	problems := make([]error, len(plan.Changes))
-	adoptions := make([]*adoption, len(plan.Changes))
+	findings := make([]finding, len(plan.Changes))
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(e.options.Workers)
 	for i, change := range plan.Changes {
@@ -42,7 +42,7 @@ func (e *Engine) check(ctx context.Context, plan *Plan, options PlanOptions) err
 				return nil
 			}
 			var fatal error
-			adoptions[i], problems[i], fatal = e.checkChange(groupCtx, plan, change, options)
+			findings[i], problems[i], fatal = e.checkChange(groupCtx, plan, change, options)
 			return fatal
 		})
 	}
@@ -50,7 +50,10 @@ func (e *Engine) check(ctx context.Context, plan *Plan, options PlanOptions) err
 		return err
 	}
 	plan.Removals = plan.removals()
-	plan.Warnings = append(plan.Warnings, plan.warnings(adoptions)...)
+	if err := e.safeguards(ctx, plan.owner, plan.Component, plan.Removals, pruneRefused(plan.Component)); err != nil {
+		problems = append(problems, err)
+	}
+	plan.Warnings = append(plan.Warnings, plan.warnings(findings)...)
 	e.dryRuns.save()
 	return errors.Join(problems...)
 }
@@ -121,36 +124,46 @@ func unservedProblem(change *Change, notServed *cluster.NotServedError) error {
 
 // checkChange decides about one object. fatal ends the plan: the cluster
 // cannot be used at all.
-func (e *Engine) checkChange(ctx context.Context, plan *Plan, change *Change, options PlanOptions) (adopted *adoption, problem, fatal error) {
+func (e *Engine) checkChange(ctx context.Context, plan *Plan, change *Change, options PlanOptions) (found finding, problem, fatal error) {
 	if change.Live == nil && !completed(plan.situation(change, Absent, e)) {
 		if problem, fatal = e.checkAbsent(ctx, plan, change); problem != nil || fatal != nil || change.Action == Create {
-			return nil, problem, fatal
+			return found, problem, fatal
 		}
 	}
 	ownership, err := e.ownership(ctx, change.Live, plan.owner, plan.Component)
 	if err != nil {
-		return nil, nil, err
+		return found, nil, err
 	}
 	if options.Replaces != nil && change.Live != nil && e.ownerOnObject(change.Live).id == options.Replaces.Owner {
 		// It goes with the instance that this one replaces.
 		change.Action, change.Live = Create, nil
-		return nil, nil, nil
+		return found, nil, nil
 	}
 	change.Action = decide(plan.situation(change, ownership, e))
 	switch change.Action {
 	case Refuse:
-		return nil, e.ownerError(change, ownership), nil
+		return found, e.ownerError(change, ownership), nil
 	case Keep:
-		return nil, nil, nil
+		return found, nil, nil
 	}
 	predicted, problem, fatal := e.dryRun(ctx, plan, change, change.Live.GetUID())
-	if change.Action == Adopt && problem == nil && fatal == nil {
-		adopted = e.describeAdoption(change, predicted, ownership)
-	}
 	if change.Action == Recreate && problem != nil && cluster.IsImmutable(problem) {
 		problem = nil
 	}
-	return adopted, problem, fatal
+	if problem != nil || fatal != nil {
+		return found, problem, fatal
+	}
+	if change.Action == Adopt {
+		found.adopted = e.describeAdoption(change, predicted, ownership)
+	}
+	found.reclaimed, fatal = e.reclaimed(ctx, change)
+	return found, nil, fatal
+}
+
+// finding is what the plan has to say about an object besides its difference.
+type finding struct {
+	adopted   *adoption
+	reclaimed []string
 }
 
 // checkAbsent tries to create an object that nobody has seen. When it exists
@@ -299,9 +312,16 @@ func (p *Plan) situation(change *Change, ownership Ownership, e *Engine) Situati
 }
 
 // warnings are about what may happen at apply.
-func (p *Plan) warnings(adoptions []*adoption) []Warning {
+func (p *Plan) warnings(findings []finding) []Warning {
 	var warnings []Warning
+	adoptions, reclaims := make([]*adoption, len(findings)), make([][]string, len(findings))
+	for i, found := range findings {
+		adoptions[i], reclaims[i] = found.adopted, found.reclaimed
+	}
 	if warning, ok := adoptionWarning(p.Component, adoptions); ok {
+		warnings = append(warnings, warning)
+	}
+	if warning, ok := reclaimWarning(p.Component, reclaims); ok {
 		warnings = append(warnings, warning)
 	}
 	var lines []string
@@ -316,6 +336,9 @@ func (p *Plan) warnings(adoptions []*adoption) []Warning {
 			Lines: append(lines, " Something else in this run may provide what is missing. The apply waits for it, and fails if it does not come."),
 		})
 	}
+	if warning, ok := unstableWarning(p.Component, p.Planned); ok {
+		warnings = append(warnings, warning)
+	}
 	if len(p.rendered.Notes) > 0 {
 		notes := make([]string, len(p.rendered.Notes))
 		for i, note := range p.rendered.Notes {
@@ -324,6 +347,21 @@ func (p *Plan) warnings(adoptions []*adoption) []Warning {
 		warnings = append(warnings, Warning{Title: fmt.Sprintf("Notes about the source of component %s", p.Component), Lines: notes})
 	}
 	return warnings
+}
+
+// unstableWarning names the objects that come out differently each time.
+func unstableWarning(c Component, p Planned) (Warning, bool) {
+	if len(p.Unknown) == 0 {
+		return Warning{}, false
+	}
+	var lines []string
+	for _, key := range sortedKeys(p.Unknown) {
+		lines = append(lines, " "+key)
+	}
+	return Warning{
+		Title: fmt.Sprintf("%d objects of component %s come out differently at each rendering", len(p.Unknown), c),
+		Lines: append(lines, " They draw random values or read the clock, so they change at every apply. Give the value as an input, or annotate the object with reconcile-policy: once."),
+	}, true
 }
 
 // lookup reads objects for the function of that name in templates. Nothing is

@@ -109,7 +109,7 @@ func (e *Engine) deleteComponent(ctx context.Context, d Deletion, owner Owner, s
 		removals = append(removals, removalOf(item, true))
 	}
 	c := Component{Namespace: d.Identity.Namespace, Name: d.Identity.Name}
-	if err := e.safeguards(ctx, owner, c, removals); err != nil {
+	if err := e.safeguards(ctx, owner, c, removals, deletionRefused(c)); err != nil {
 		return err
 	}
 	rec.Phase, rec.Reason, rec.Updated = record.Deleting, "Deleting", e.now().UTC()

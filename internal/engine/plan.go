@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/kubewave/terraform-provider-component/internal/engine/record"
+	"github.com/kubewave/terraform-provider-component/internal/engine/render"
 )
 
 // StatusReady is the status of a component all of whose objects are ready.
@@ -44,7 +45,12 @@ type Plan struct {
 // Planned are the values that Terraform shows and keeps.
 type Planned struct {
 	// Objects is what the plan shows: id to canonical JSON.
-	Objects  map[string]string
+	Objects map[string]string
+	// Unknown are the objects whose content is known only when they are
+	// applied, since each rendering gives another one. Open: this holds for
+	// which objects there are, too.
+	Unknown  map[string]bool
+	Open     bool
 	Leaves   map[string]map[string]Leaf
 	Intended map[string]string
 	Revision int64
@@ -96,7 +102,7 @@ func (e *Engine) planOffline(ctx context.Context, c Component, prior *Prior) (*P
 
 // nothingToDo reports whether state holds all that this plan would bring.
 func (p *Plan) nothingToDo() bool {
-	return p.prior.Status == StatusReady && !p.prior.Memory.Lost && maps.Equal(p.prior.Objects, p.Planned.Objects)
+	return p.prior.Status == StatusReady && !p.prior.Memory.Lost && len(p.Planned.Unknown) == 0 && maps.Equal(p.prior.Objects, p.Planned.Objects)
 }
 
 // planValues computes the planned values. The recorded revision is rendered
@@ -151,6 +157,7 @@ func (e *Engine) planRevision(ctx context.Context, plan *Plan, masks masker) err
 func planned(rendered *Rendered, revision int64, prior *Prior, masks masker) (Planned, error) {
 	p := Planned{
 		Objects:  make(map[string]string, len(rendered.Wants)),
+		Unknown:  map[string]bool{},
 		Leaves:   map[string]map[string]Leaf{},
 		Intended: make(map[string]string, len(rendered.Wants)),
 		Revision: revision,
@@ -162,8 +169,17 @@ func planned(rendered *Rendered, revision int64, prior *Prior, masks masker) (Pl
 		if err != nil {
 			return p, &ObjectError{ID: want.ID, Origin: want.Origin, Title: "Invalid object", Err: err}
 		}
+		if settled := settledText(want, prior); settled != "" {
+			text, leaves = settled, masks.before[want.Key]
+		} else if want.Unstable != "" {
+			p.Unknown[want.Key] = true
+			p.Open = p.Open || want.Unstable == render.UnstableIdentity
+		}
 		p.Objects[want.Key] = text
 		p.Intended[want.Key] = shortDigest(text)
+		if p.Unknown[want.Key] {
+			p.Intended[want.Key] = string(want.Unstable)
+		}
 		if leaves != nil {
 			p.Leaves[want.Key] = leaves
 		}
@@ -176,6 +192,15 @@ func planned(rendered *Rendered, revision int64, prior *Prior, masks masker) (Pl
 	}
 	p.Summary = summary(prior, p.Objects)
 	return p, nil
+}
+
+// settledText is what state shows of an object that was created once and is
+// never touched again; empty for others.
+func settledText(want *Want, prior *Prior) string {
+	if prior == nil || want.Policies.Reconcile != ReconcileOnce {
+		return ""
+	}
+	return prior.Objects[want.Key]
 }
 
 func shortDigest(text string) string {

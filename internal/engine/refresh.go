@@ -161,6 +161,10 @@ func (r *refresher) object(ctx context.Context, item *record.Item, live *unstruc
 	if live == nil {
 		return r.missing(ctx, item)
 	}
+	if item.Digest == onceDigest {
+		r.keep(item, item.Planned, item.Live)
+		return nil
+	}
 	return r.compare(ctx, item, live)
 }
 

@@ -34,7 +34,7 @@ func (a *applier) prune(ctx context.Context) error {
 	if len(a.plan.Removals) == 0 {
 		return nil
 	}
-	if err := a.e.safeguards(ctx, a.plan.owner, a.plan.Component, a.plan.Removals); err != nil {
+	if err := a.e.safeguards(ctx, a.plan.owner, a.plan.Component, a.plan.Removals, pruneRefused(a.plan.Component)); err != nil {
 		return err
 	}
 	a.removed = map[object.ID]bool{}

@@ -20,10 +20,16 @@ import (
 // foreignShown is how many foreign objects a refusal names.
 const foreignShown = 10
 
+// Titles of refused removals.
+func deletionRefused(c Component) string { return fmt.Sprintf("Component %s cannot be deleted yet", c) }
+func pruneRefused(c Component) string {
+	return fmt.Sprintf("Objects of component %s cannot be removed yet", c)
+}
+
 // safeguards refuse to delete types and namespaces that hold what is not the
 // component's (semantics.md, section 5). They are checked before the first
 // object is touched.
-func (e *Engine) safeguards(ctx context.Context, owner Owner, c Component, removals []*Removal) error {
+func (e *Engine) safeguards(ctx context.Context, owner Owner, c Component, removals []*Removal, title string) error {
 	var findings []string
 	for _, removal := range removals {
 		if removal.Orphan {
@@ -52,7 +58,7 @@ func (e *Engine) safeguards(ctx context.Context, owner Owner, c Component, remov
 		return nil
 	}
 	return &ComponentError{
-		Title: fmt.Sprintf("Component %s cannot be deleted yet", c),
+		Title: title,
 		Err: errors.New(fmt.Sprintf(" %d types or namespaces are still in use by objects that the component does not own:\n", len(findings)) +
 			strings.Join(findings, "\n") + "\n Delete these first (or set delete_policy = \"Orphan\"). Nothing was deleted."),
 	}

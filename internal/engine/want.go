@@ -33,6 +33,9 @@ type Want struct {
 	Digest string
 	// Managed: the type of the object comes with the component.
 	Managed bool
+	// Unstable says what differs when the same input is rendered again; empty
+	// when nothing does.
+	Unstable render.Instability
 }
 
 // Rendered are the objects of a component for one set of inputs.
@@ -40,7 +43,6 @@ type Rendered struct {
 	Wants    []*Want
 	Artifact Artifact
 	Notes    []string
-	Unstable []string
 	// chart: the objects come from a Helm chart.
 	chart bool
 	// types are those that CRDs of the component bring.
@@ -101,14 +103,11 @@ func renderKey(digest string, in render.Input) string {
 // policies, identity (semantics.md, sections 1 to 4 and 11).
 func (e *Engine) wants(c Component, output *render.Output) (*Rendered, error) {
 	rendered := &Rendered{Notes: output.Notes, chart: output.ChartName != "", types: typesOfCRDs(output.Manifests)}
-	for id := range output.Unstable {
-		rendered.Unstable = append(rendered.Unstable, fmt.Sprint(id))
-	}
-	slices.Sort(rendered.Unstable)
 	var problems []error
 	seen := map[object.ID]*Want{}
 	for _, manifest := range output.Manifests {
 		want, errs := e.want(c, manifest, rendered.types)
+		want.Unstable = output.Unstable[manifest.ID()]
 		problems = append(problems, errs...)
 		if other := seen[want.ID]; other != nil {
 			problems = append(problems, &ObjectError{

@@ -107,11 +107,24 @@ func (m *componentModel) planID() {
 }
 
 func (m *componentModel) setPlanned(p engine.Planned) {
-	m.Objects = objectsValue(p.Objects)
+	m.Objects = plannedObjects(p)
 	m.Summary = types.StringValue(p.Summary)
 	m.Artifact = artifactValue(p.Artifact)
 	m.setStatus(engine.StatusReady)
 	m.setRevision(p.Revision)
+}
+
+// plannedObjects leaves those objects open that come out differently at each
+// rendering.
+func plannedObjects(p engine.Planned) types.Map {
+	if p.Open {
+		return types.MapUnknown(types.StringType)
+	}
+	elements := objectsValue(p.Objects).Elements()
+	for key := range p.Unknown {
+		elements[key] = types.StringUnknown()
+	}
+	return types.MapValueMust(types.StringType, elements)
 }
 
 // setUnknown leaves all computed values but the id open until apply.

@@ -22,7 +22,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-const ownerLabel = "component-operator.cs.sap.com/owner-id"
+// ownerID is the key of a label and of an annotation.
+const ownerID = "component-operator.cs.sap.com/owner-id"
 
 // A Cluster is a cluster to look into.
 type Cluster struct {
@@ -58,13 +59,14 @@ func Connect(kubeconfig string) (*Cluster, error) {
 	return &Cluster{Dynamic: dyn, discovery: disco}, nil
 }
 
-// Objects returns all objects of the cluster that carry the owner label of a component, in the
-// order of their ids.
+// Objects returns all objects of the cluster that carry the marks of a component, in the order of
+// their ids. The label alone does not do: Kubernetes copies those of a Service to its endpoints.
 func (c *Cluster) Objects(ctx context.Context, namespace, name string) ([]unstructured.Unstructured, error) {
-	label, err := c.ownerLabel(ctx, namespace, name)
+	owner, err := c.owner(ctx, namespace, name)
 	if err != nil {
 		return nil, err
 	}
+	selector := metav1.ListOptions{LabelSelector: ownerID + "=" + labelValue(owner)}
 	resources, err := c.listable()
 	if err != nil {
 		return nil, err
@@ -72,7 +74,7 @@ func (c *Cluster) Objects(ctx context.Context, namespace, name string) ([]unstru
 	seen := map[types.UID]bool{} // a type can be served by two groups
 	var objects []unstructured.Unstructured
 	for _, resource := range resources {
-		list, err := c.Dynamic.Resource(resource).List(ctx, metav1.ListOptions{LabelSelector: ownerLabel + "=" + label})
+		list, err := c.Dynamic.Resource(resource).List(ctx, selector)
 		if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
 			continue // a type that went away since, or one that is not stored
 		}
@@ -80,7 +82,7 @@ func (c *Cluster) Objects(ctx context.Context, namespace, name string) ([]unstru
 			return nil, fmt.Errorf("list %s: %w", resource.Resource, err)
 		}
 		for _, object := range list.Items {
-			if !seen[object.GetUID()] {
+			if object.GetAnnotations()[ownerID] == owner && !seen[object.GetUID()] {
 				seen[object.GetUID()] = true
 				objects = append(objects, object)
 			}
@@ -101,16 +103,20 @@ func ID(object *unstructured.Unstructured) string {
 	return strings.Join(parts, "/")
 }
 
-// ownerLabel returns the value of the owner label on all objects of a component.
-func (c *Cluster) ownerLabel(ctx context.Context, namespace, name string) (string, error) {
+// owner returns the owner id of a component.
+func (c *Cluster) owner(ctx context.Context, namespace, name string) (string, error) {
 	namespaces := c.Dynamic.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"})
 	system, err := namespaces.Get(ctx, "kube-system", metav1.GetOptions{})
 	if err != nil {
 		return "", err
 	}
-	id := fmt.Sprintf("terraform-provider-component/%s/%s/%s", system.GetUID(), namespace, name)
-	sum := sha256.Sum256([]byte(id))
-	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:])), nil
+	return fmt.Sprintf("terraform-provider-component/%s/%s/%s", system.GetUID(), namespace, name), nil
+}
+
+// labelValue returns the label that stands for an owner id.
+func labelValue(owner string) string {
+	sum := sha256.Sum256([]byte(owner))
+	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:]))
 }
 
 // listable returns all types of the cluster that can be listed.

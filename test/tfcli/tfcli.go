@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -76,6 +77,14 @@ func cleanEnvironment() []string {
 		}
 	}
 	return env
+}
+
+// With returns the same directory for runs that see further environment variables, such as
+// "TF_LOG=trace".
+func (d *Dir) With(variables ...string) *Dir {
+	more := *d
+	more.env = append(slices.Clone(d.env), variables...)
+	return &more
 }
 
 // Run runs one command of the CLI. A command that ends with another exit code than 0 is no error:

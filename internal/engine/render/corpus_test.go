@@ -347,8 +347,9 @@ var randomSuffix = regexp.MustCompile(`-[a-z0-9]{5}$`)
 
 func withoutRandom(name string) string { return randomSuffix.ReplaceAllString(name, "-*") }
 
-// checkManifests compares file by file: the folders hold examples that were
-// never meant to be applied together, so that whole they must be refused.
+// checkManifests compares file by file. Most folders hold examples that were
+// never meant to be applied together: whole, they must be refused with one
+// problem for each object that is there again, has no name or does not parse.
 func (b corpusBuild) checkManifests(t *testing.T, files fs.FS) error {
 	text, err := os.ReadFile(b.expected)
 	if err != nil {
@@ -363,13 +364,14 @@ func (b corpusBuild) checkManifests(t *testing.T, files fs.FS) error {
 		return err
 	}
 	var problems []error
-	names := map[string]bool{}
+	refused := 0
+	seen := map[string]bool{}
 	for _, file := range reference {
-		var want []string
-		generated, failed := 0, len(file.ParseErrors)
+		var want, got []string
+		wantRefused := len(file.ParseErrors)
 		for _, o := range file.Objects {
 			if strings.HasSuffix(o.Name, "*") {
-				generated++ // printed so for metadata.generateName
+				wantRefused++ // so the reference prints metadata.generateName
 				continue
 			}
 			want = append(want, strings.Join([]string{o.APIVersion, o.Kind, o.Namespace, o.Name}, " "))
@@ -379,19 +381,23 @@ func (b corpusBuild) checkManifests(t *testing.T, files fs.FS) error {
 			return err
 		}
 		manifests, err := object.Decode(object.Origin{File: file.File}, content)
-		var got []string
 		for _, m := range manifests {
 			got = append(got, strings.Join([]string{m.Object.GetAPIVersion(), m.Object.GetKind(), m.Object.GetNamespace(), m.Object.GetName()}, " "))
-			names[m.ID().String()] = true
+			if seen[m.ID().String()] {
+				refused++
+			}
+			seen[m.ID().String()] = true
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			problems = append(problems, fmt.Errorf("%s (-want +got):\n%s", file.File, diff))
 		}
-		if refused := len(each(err)); refused != generated+failed {
-			problems = append(problems, fmt.Errorf("%s: %d documents refused, want %d: %v", file.File, refused, generated+failed, err))
+		refused += wantRefused
+		if err := sameProblems(wantRefused, err); err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", file.File, err))
 		}
 	}
-	return errors.Join(problems...)
+	_, err = Render(t.Context(), Input{FS: files})
+	return errors.Join(append(problems, sameProblems(refused, err))...)
 }
 
 // difference compares two sets of objects and prints the first differences.

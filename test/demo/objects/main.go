@@ -59,10 +59,11 @@ func list(ctx context.Context, cluster *live.Cluster, namespace, name string) (i
 		return 0, err
 	}
 	if len(objects) == 0 {
-		fmt.Println("  no objects")
+		fmt.Println("  no object is left")
 		return 0, nil
 	}
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 3, ' ', 0)
+	var table strings.Builder
+	w := tabwriter.NewWriter(&table, 0, 0, 3, ' ', 0)
 	for _, object := range objects {
 		state := "Unknown"
 		if result, err := status.Compute(&object); err == nil {
@@ -70,7 +71,13 @@ func list(ctx context.Context, cluster *live.Cluster, namespace, name string) (i
 		}
 		_, _ = fmt.Fprintf(w, "  %s\t%s\t%s\n", live.ID(&object), state, detail(&object))
 	}
-	return len(objects), w.Flush()
+	if err := w.Flush(); err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(table.String()) {
+		fmt.Println(strings.TrimRight(line, " \n"))
+	}
+	return len(objects), nil
 }
 
 // detail returns what is most telling of an object that runs pods: how many, and of which image.

@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
+)
+
+// reclaimed describes the fields of a live object that disappear when the
+// fields of other managers are taken over: they are not in the manifest, and
+// nobody else holds them. No dry-run can show this, since the take-over is a
+// request of its own.
+func (e *Engine) reclaimed(ctx context.Context, change *Change) ([]string, error) {
+	managers := e.managersToTakeOver(change)
+	if len(managers) == 0 {
+		return nil, nil
+	}
+	taken, held, err := fieldSets(change.Live, managers)
+	if err != nil {
+		return nil, fmt.Errorf("%s: reading its managed fields: %w", change.ID, err)
+	}
+	projected, err := e.project(ctx, change.Object.Object, change.Live.Object)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", change.ID, err)
+	}
+	leaving := taken.Leaves().Difference(projected.fields).Difference(held)
+	if leaving.Empty() {
+		return nil, nil
+	}
+	content, ok := projected.live.ExtractItems(leaving, typed.WithAppendKeyFields()).AsValue().Unstructured().(map[string]any)
+	if !ok {
+		return nil, nil
+	}
+	content["apiVersion"], content["kind"] = change.Live.GetAPIVersion(), change.Live.GetKind()
+	masked := e.comparable(&unstructured.Unstructured{Object: content})
+	for _, key := range []string{"apiVersion", "kind"} {
+		delete(masked, key)
+	}
+	var lines []string
+	for _, line := range differences("", masked, map[string]any{}) {
+		lines = append(lines, strings.TrimSuffix(line, " -> null"))
+	}
+	if len(lines) == 0 {
+		return nil, nil
+	}
+	head := fmt.Sprintf(" %s   set by %s, not in the manifest:", change.ID, strings.Join(managers, ", "))
+	return append([]string{head}, lines...), nil
+}
+
+// fieldSets returns the fields that are taken from the named managers, and
+// those that others hold besides.
+func fieldSets(live *unstructured.Unstructured, managers []string) (taken, held *fieldpath.Set, err error) {
+	taken, held = fieldpath.NewSet(), fieldpath.NewSet()
+	for _, entry := range live.GetManagedFields() {
+		if entry.FieldsV1 == nil {
+			continue
+		}
+		set := fieldpath.NewSet()
+		if err := set.FromJSON(bytes.NewReader(entry.FieldsV1.Raw)); err != nil {
+			return nil, nil, err
+		}
+		if entry.Operation == metav1.ManagedFieldsOperationUpdate && entry.Subresource == "" && slices.Contains(managers, entry.Manager) {
+			taken = taken.Union(set)
+		} else {
+			held = held.Union(set)
+		}
+	}
+	return taken, held, nil
+}
+
+// reclaimWarning is the one warning about all fields that go away.
+func reclaimWarning(c Component, findings [][]string) (Warning, bool) {
+	var lines []string
+	count := 0
+	for _, finding := range findings {
+		if len(finding) > 0 {
+			count++
+			lines = append(lines, finding...)
+		}
+	}
+	if count == 0 {
+		return Warning{}, false
+	}
+	return Warning{
+		Title: fmt.Sprintf("Fields that others set on %d objects of component %s will be removed", count, c),
+		Lines: append(lines, ` To keep such fields, set update_policy = "SsaMerge" (or the annotation update-policy: ssa-merge).`),
+	}, true
+}

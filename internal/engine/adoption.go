@@ -64,7 +64,10 @@ func (e *Engine) comparable(obj *unstructured.Unstructured) map[string]any {
 	if len(annotations) > 0 {
 		metadata["annotations"] = toAny(annotations)
 	}
-	copied.Object["metadata"] = metadata
+	delete(copied.Object, "metadata")
+	if len(metadata) > 0 {
+		copied.Object["metadata"] = metadata
+	}
 	for _, pointer := range secretPointers(copied) {
 		value, _ := valueAt(copied.Object, pointer)
 		setValueAt(copied.Object, pointer, secretText(leafText(value)))
@@ -89,9 +92,10 @@ func toAny(texts map[string]string) map[string]any {
 
 // differences lists the fields in which two objects differ, one line each.
 func differences(path string, before, after any) []string {
-	old, isMap := before.(map[string]any)
-	young, bothMaps := after.(map[string]any)
-	if !isMap || !bothMaps {
+	old, wasMap := before.(map[string]any)
+	young, isMap := after.(map[string]any)
+	filled := len(old)+len(young) > 0
+	if !(wasMap && isMap || wasMap && after == nil && filled || isMap && before == nil && filled) {
 		return leafDifference(path, before, after)
 	}
 	keys := map[string]bool{}
@@ -114,21 +118,33 @@ func leafDifference(path string, before, after any) []string {
 		if before == after {
 			return nil
 		}
-		return []string{fmt.Sprintf("     %s: (sensitive) -> (sensitive)", path)}
+		return []string{fmt.Sprintf("     %s: %s -> %s", path, secretWord(before, "(none)"), secretWord(after, "(removed)"))}
 	}
 	was, _ := object.EncodeCanonical(before)
 	is, _ := object.EncodeCanonical(after)
 	if was == is {
 		return nil
 	}
+	if after == nil {
+		is = "(removed)"
+	}
 	return []string{fmt.Sprintf("     %s: %s -> %s", path, short(was), short(is))}
+}
+
+// secretWord stands for a secret value, or says that there is none.
+func secretWord(value any, absent string) string {
+	if value == nil {
+		return absent
+	}
+	return "(sensitive)"
 }
 
 // short keeps a value on one line.
 func short(text string) string {
 	const limit = 100
 	if len(text) > limit {
-		return text[:limit] + "…"
+		// Terraform takes no text that ends in the middle of a character.
+		return strings.ToValidUTF8(text[:limit], "") + "…"
 	}
 	return text
 }

@@ -232,7 +232,7 @@ func (a *applier) applyWave(ctx context.Context, wave applyWave, later []applyWa
 				return err
 			}
 			pending = append(pending, targets...)
-			if rank[0].ID.GroupKind() == crdKind || slices.ContainsFunc(rank, func(c *Change) bool { return c.ID.GroupKind() == crdKind }) {
+			if slices.ContainsFunc(rank, func(c *Change) bool { return c.ID.GroupKind() == crdKind }) {
 				if err := a.await(ctx, pending, wave, later); err != nil {
 					return err
 				}
@@ -271,7 +271,7 @@ func (a *applier) applyRank(ctx context.Context, rank []*Change) ([]*target, err
 	close(work)
 	workers.Wait()
 	if ctx.Err() != nil {
-		return nil, interrupted(ctx, a.plan.Component)
+		return nil, interrupted(ctx)
 	}
 	return slices.DeleteFunc(targets, func(t *target) bool { return t == nil }), errors.Join(failures...)
 }
@@ -411,11 +411,13 @@ func (a *applier) result() *Result {
 	}
 }
 
-func interrupted(ctx context.Context, c Component) error {
+// interrupted is the error of an operation that was stopped from outside.
+func interrupted(ctx context.Context) error {
+	const resume = "What was done is recorded; run the same command again to continue."
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-		return componentErrorf("The operation took too long", "component %s: the time set in the timeouts block is over. What was applied is recorded; run apply again to continue.", c)
+		return componentErrorf("The operation took too long", "The time set in the timeouts block is over. %s", resume)
 	}
-	return componentErrorf("The operation was interrupted", "component %s: what was applied is recorded; run apply again to continue.", c)
+	return componentErrorf("The operation was interrupted", "It was cancelled. %s", resume)
 }
 
 // listed joins names for a sentence and says how many more there are.

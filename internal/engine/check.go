@@ -307,6 +307,7 @@ func (p *Plan) situation(change *Change, ownership Ownership, e *Engine) Situati
 	}
 	if change.Live != nil {
 		s.LiveDigest = change.Live.GetAnnotations()[e.digestAnnotation()]
+		s.Terminating = change.Live.GetDeletionTimestamp() != nil
 	}
 	return s
 }

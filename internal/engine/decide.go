@@ -58,7 +58,9 @@ type Situation struct {
 	ComponentChanged bool
 	// FailedJob: the live object is a Job that failed.
 	FailedJob bool
-	Now       time.Time
+	// Terminating: the live object is being deleted.
+	Terminating bool
+	Now         time.Time
 }
 
 // decide is the one place where the policies of an object meet what is in the
@@ -92,13 +94,21 @@ func adoptUnless(refused bool) Action {
 }
 
 // completed: a purged object is applied again only when its digest changes.
+// The digest of one with reconcile-policy once never does.
 func completed(s Situation) bool {
-	return s.Recorded != nil && s.Recorded.Phase == record.Completed && s.Recorded.Digest == s.Digest && s.Ownership == Absent
+	if s.Recorded == nil || s.Recorded.Phase != record.Completed || s.Ownership != Absent {
+		return false
+	}
+	return s.Recorded.Digest == s.Digest || s.Policies.Reconcile == ReconcileOnce && s.Recorded.Digest == onceDigest
 }
 
 // due says whether an existing object of ours is written (semantics.md,
 // section 4, "When an existing object of ours is updated").
 func due(s Situation) bool {
+	if s.Terminating {
+		// It will be gone: it is waited for and created anew.
+		return true
+	}
 	if s.Policies.Reconcile == ReconcileOnce {
 		return s.Recorded != nil && s.Recorded.Digest != onceDigest
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/kubewave/terraform-provider-component/internal/engine/object"
 )
@@ -33,8 +34,11 @@ func (e *ObjectError) Error() string {
 		text += ", from " + e.Origin.String()
 	}
 	text += ": " + e.Err.Error()
+	if !strings.HasSuffix(text, ".") {
+		text += "."
+	}
 	if e.Advice != "" {
-		text += "\n" + e.Advice
+		text += "\n\n" + e.Advice
 	}
 	return text
 }

@@ -66,7 +66,7 @@ func (e *Engine) Refresh(ctx context.Context, id Identity, prior Prior) (*Refres
 	}
 	refreshed.Memory.Live, refreshed.Memory.Capabilities, refreshed.Memory.Lost = hashes, capabilities, lost
 	if lost {
-		refreshed.Status = prior.Status
+		refreshed.Status, refreshed.Artifact = prior.Status, prior.Artifact
 		refreshed.Memory = prior.Memory
 		refreshed.Memory.Lost = true
 		refreshed.Warnings = []Warning{{

@@ -169,7 +169,7 @@ func (r *remover) awaitGone(ctx context.Context, waiting map[object.ID]*departur
 		}
 	}
 	if ctx.Err() != nil {
-		return interruptedDelete(ctx)
+		return interrupted(ctx)
 	}
 	return r.stuck(waiting)
 }
@@ -210,24 +210,22 @@ func (r *remover) dropGone(ctx context.Context, waiting map[object.ID]*departure
 func (r *remover) stuck(waiting map[object.ID]*departure) error {
 	var problems []error
 	for id, leaving := range waiting {
-		text := "it is still terminating"
-		if finalizers := leaving.last.GetFinalizers(); len(finalizers) > 0 {
-			text = "it is kept by the finalizers " + strings.Join(finalizers, ", ")
-		}
-		for _, condition := range status.Conditions(leaving.last) {
-			if id.GroupKind() == namespaceKind && condition.Status == "True" {
-				text += "; " + condition.Type + ": " + condition.Message
-			}
-		}
-		problems = append(problems, &ObjectError{ID: id, Title: "Object is still terminating", Err: errors.New(text),
+		problems = append(problems, &ObjectError{ID: id, Title: "Object is still terminating", Err: errors.New(whatKeeps(id, leaving.last)),
 			Advice: "Remove what keeps it, and run the same command again: it continues here."})
 	}
 	return errors.Join(problems...)
 }
 
-func interruptedDelete(ctx context.Context) error {
-	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-		return componentErrorf("The operation took too long", "the time set in the timeouts block is over; run the same command again to continue")
+// whatKeeps says why an object that is being deleted is still there.
+func whatKeeps(id object.ID, live *unstructured.Unstructured) string {
+	text := "it is still terminating"
+	if finalizers := live.GetFinalizers(); len(finalizers) > 0 {
+		text = "it is kept by the finalizers " + strings.Join(finalizers, ", ")
 	}
-	return componentErrorf("The operation was interrupted", "run the same command again to continue")
+	for _, condition := range status.Conditions(live) {
+		if id.GroupKind() == namespaceKind && condition.Status == "True" {
+			text += "; " + condition.Type + ": " + condition.Message
+		}
+	}
+	return text
 }

@@ -57,7 +57,7 @@ func (a *applier) await(ctx context.Context, targets []*target, wave applyWave, 
 		}
 	}
 	if ctx.Err() != nil {
-		return interrupted(ctx, a.plan.Component)
+		return interrupted(ctx)
 	}
 	return a.notReady(ctx, targets, wave, later)
 }

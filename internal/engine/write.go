@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kubewave/terraform-provider-component/internal/engine/cluster"
-	"github.com/kubewave/terraform-provider-component/internal/engine/object"
 )
 
 // conflictAttempts is how often an object that changed while it was written is
@@ -74,7 +72,7 @@ func (a *applier) ensureType(ctx context.Context, change *Change) error {
 
 func (a *applier) writeOnce(ctx context.Context, change *Change) (*unstructured.Unstructured, error) {
 	if change.Live != nil && change.Live.GetDeletionTimestamp() != nil {
-		if err := a.waitGone(ctx, change.ID, change.Type, change.Live.GetUID()); err != nil {
+		if err := a.awaitGone(ctx, change); err != nil {
 			return nil, err
 		}
 		change.Live, change.Action = nil, Create
@@ -170,12 +168,11 @@ func hasPrefix(text string, prefixes []string) bool {
 }
 
 func (a *applier) recreate(ctx context.Context, change *Change) (*unstructured.Unstructured, error) {
-	uid := change.Live.GetUID()
-	err := a.e.cluster.Delete(ctx, change.Type, change.ID.Namespace, change.ID.Name, uid)
+	err := a.e.cluster.Delete(ctx, change.Type, change.ID.Namespace, change.ID.Name, change.Live.GetUID())
 	if err != nil && !isGone(err) {
 		return nil, err
 	}
-	if err := a.waitGone(ctx, change.ID, change.Type, uid); err != nil {
+	if err := a.awaitGone(ctx, change); err != nil {
 		return nil, err
 	}
 	change.Live, change.Action = nil, Create
@@ -234,23 +231,18 @@ func (a *applier) writeError(change *Change, err error) error {
 	return a.e.rejection(change, err)
 }
 
-// waitGone waits until an object is gone or is another one.
-func (a *applier) waitGone(ctx context.Context, id object.ID, served cluster.Type, uid any) error {
+// awaitGone waits until an object that is being deleted is gone.
+func (a *applier) awaitGone(ctx context.Context, change *Change) error {
 	ctx, cancel := context.WithDeadline(ctx, a.deadline)
 	defer cancel()
-	for {
-		live, err := a.e.get(ctx, served, id)
-		if err != nil {
-			return err
-		}
-		if live == nil || any(live.GetUID()) != uid {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return &ObjectError{ID: id, Title: "Object is still terminating",
-				Err: fmt.Errorf("it is kept by finalizers %v", live.GetFinalizers()), Advice: "Remove what the finalizers wait for, and run apply again."}
-		case <-time.After(200 * time.Millisecond):
-		}
+	id, live := change.ID, change.Live
+	err := a.e.cluster.AwaitGone(ctx, change.Type, id.Namespace, id.Name, live.GetUID())
+	if err == nil {
+		return nil
 	}
+	if last, readErr := a.e.get(context.WithoutCancel(ctx), change.Type, id); readErr == nil && last != nil {
+		live = last
+	}
+	return &ObjectError{ID: id, Title: "Object is still terminating", Err: errors.New(whatKeeps(id, live)),
+		Advice: "Remove what keeps it, and run apply again."}
 }

@@ -27,6 +27,7 @@ import (
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/restmapper"
+	"sigs.k8s.io/yaml"
 
 	"github.com/kubewave/terraform-provider-component/internal/testcluster"
 	"github.com/kubewave/terraform-provider-component/test/live"
@@ -45,13 +46,18 @@ const (
 	patience = time.Minute
 )
 
-// TestMain removes what the tests of this process share.
+// TestMain gives the tests of this process a folder of their own for what they share.
 func TestMain(m *testing.M) {
-	code := m.Run()
-	if theWorld.dir != "" {
-		os.RemoveAll(theWorld.dir)
+	os.Exit(inFolder(m.Run))
+}
+
+func inFolder(run func() int) (code int) {
+	var err error
+	if theWorld.dir, err = os.MkdirTemp("", "acceptance"); err != nil {
+		panic(err)
 	}
-	os.Exit(code)
+	defer os.RemoveAll(theWorld.dir)
+	return run()
 }
 
 // world is what all stories share: the cluster, the CLI, and the provider, built once.
@@ -87,10 +93,11 @@ func (w *world) make(ctx context.Context, kubeconfig string) error {
 	if w.terraform, err = tfcli.Path(); err != nil {
 		return err
 	}
-	if w.dir, err = os.MkdirTemp("", "acceptance"); err != nil {
+	if err := tfcli.BuildProvider(ctx, root, w.dir); err != nil {
 		return err
 	}
-	if err := tfcli.BuildProvider(ctx, root, w.dir); err != nil {
+	// What the provider remembers from run to run is not for others. Go keeps its cache there, too.
+	if err := os.Setenv("XDG_CACHE_HOME", filepath.Join(w.dir, "cache")); err != nil {
 		return err
 	}
 	if w.cluster, err = live.Connect(kubeconfig); err != nil {
@@ -113,12 +120,11 @@ func (w *world) make(ctx context.Context, kubeconfig string) error {
 type story struct {
 	*testing.T
 	*world
-	ctx       context.Context
-	path      string
-	dir       *tfcli.Dir
-	namespace string
-	// group is an API group that is this story's alone.
-	group string
+	ctx  context.Context
+	path string
+	dir  *tfcli.Dir
+	// namespace and group, an API group, are this story's alone; suffix is what makes them so.
+	namespace, group, suffix string
 }
 
 // acceptance skips a test that was not asked for.
@@ -138,23 +144,16 @@ func newStory(t *testing.T, name string) *story {
 	t.Cleanup(cancel)
 	w := sharedWorld(t)
 	s := &story{T: t, world: w, ctx: ctx, path: t.TempDir()}
-	s.namespace, s.group = uniqueNames(name)
+	// All suffixes have the same length, so that what Terraform prints is laid out alike.
+	s.suffix = fmt.Sprintf("-%06x", rand.IntN(1<<24))
+	s.namespace, s.group = name+s.suffix, name+s.suffix+".example"
 	var err error
 	if s.dir, err = tfcli.New(s.path, w.terraform, w.dir); err != nil {
 		t.Fatal(err)
 	}
-	// Results of dry-runs that passed are remembered from run to run, and not for others.
-	s.dir = s.dir.With("XDG_CACHE_HOME=" + t.TempDir())
 	s.provider(`config_path = "KUBECONFIG"`)
 	t.Cleanup(s.leave)
 	return s
-}
-
-// uniqueNames returns a namespace and an API group. All names that a story gets have the same
-// length, so that what Terraform prints is laid out alike.
-func uniqueNames(name string) (namespace, group string) {
-	suffix := fmt.Sprintf("%06x", rand.IntN(1<<24))
-	return name + "-" + suffix, name + "-" + suffix + ".example"
 }
 
 // place puts the names of a story into a text.
@@ -408,19 +407,25 @@ func (s *story) web() state {
 func (s *story) resource(id string) (dynamic.ResourceInterface, string) {
 	s.Helper()
 	parts := strings.Split(s.place(id), "/")
-	mapping, err := s.types.RESTMapping(schema.ParseGroupKind(parts[0]))
-	if meta.IsNoMatchError(err) {
-		s.types.Reset()
-		mapping, err = s.types.RESTMapping(schema.ParseGroupKind(parts[0]))
-	}
-	if err != nil {
-		s.Fatal(err)
-	}
-	resource := s.cluster.Dynamic.Resource(mapping.Resource)
+	resource := s.cluster.Dynamic.Resource(s.mapping(parts[0]).Resource)
 	if len(parts) == 3 {
 		return resource.Namespace(parts[1]), parts[2]
 	}
 	return resource, parts[1]
+}
+
+// mapping says how a kind such as "Deployment.apps" is served.
+func (s *story) mapping(kind string) *meta.RESTMapping {
+	s.Helper()
+	mapping, err := s.types.RESTMapping(schema.ParseGroupKind(kind))
+	if meta.IsNoMatchError(err) {
+		s.types.Reset()
+		mapping, err = s.types.RESTMapping(schema.ParseGroupKind(kind))
+	}
+	if err != nil {
+		s.Fatal(err)
+	}
+	return mapping
 }
 
 // get reads an object that has to exist.
@@ -516,12 +521,29 @@ func (s *story) create(manifest map[string]any) *unstructured.Unstructured {
 	s.Helper()
 	object := &unstructured.Unstructured{Object: manifest}
 	s.placeIn(object.Object)
+	if s.mapping(object.GroupVersionKind().GroupKind().String()).Scope.Name() == meta.RESTScopeNameNamespace {
+		object.SetNamespace(s.namespace)
+	}
 	resource, _ := s.resource(live.ID(object))
 	created, err := resource.Create(s.ctx, object, metav1.CreateOptions{FieldManager: "kubectl-create"})
 	if err != nil {
 		s.Fatal(err)
 	}
 	return created
+}
+
+// manifests reads the documents of a YAML file.
+func (s *story) manifests(text string) []map[string]any {
+	s.Helper()
+	var all []map[string]any
+	for _, document := range strings.Split(text, "\n---") {
+		manifest := map[string]any{}
+		if err := yaml.Unmarshal([]byte(s.place(document)), &manifest); err != nil {
+			s.Fatal(err)
+		}
+		all = append(all, manifest)
+	}
+	return all
 }
 
 func (s *story) placeIn(content map[string]any) {
@@ -657,10 +679,22 @@ func (s *story) expectVersions(what string, before map[string]string) {
 // expectNothingApplied fails when a refused component left a trace.
 func (s *story) expectNothingApplied() {
 	s.Helper()
-	s.expectGone("Namespace/NAMESPACE", "Secret/NAMESPACE/component.web")
+	for _, object := range s.owned("web") {
+		s.Errorf("%s was applied", live.ID(&object))
+	}
+	s.expectGone("Secret/NAMESPACE/component.web")
 	if _, err := os.Stat(filepath.Join(s.path, "terraform.tfstate")); !errors.Is(err, os.ErrNotExist) {
 		s.Errorf("there is a state: %v", err)
 	}
+}
+
+// warnings are the warnings of what Terraform said.
+func warnings(text string) string {
+	at := strings.Index(text, "\nWarning: ")
+	if at < 0 {
+		return ""
+	}
+	return text[at:]
 }
 
 // expectSays fails when a text does not contain all parts, whatever the line breaks.

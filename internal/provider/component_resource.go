@@ -100,7 +100,7 @@ func (r *componentResource) Delete(ctx context.Context, req resource.DeleteReque
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	memory := readMemory(ctx, req.Private, &resp.Diagnostics)
 	planned := readPlanned(ctx, req.Private, &resp.Diagnostics)
-	if !r.connection.known() {
+	if r.connection != nil && !r.connection.known() {
 		resp.Diagnostics.AddError("The cluster is not known", "The provider's configuration is not known, so nothing can be deleted.")
 	}
 	limit, problems := state.Timeouts.Delete(ctx, 0)

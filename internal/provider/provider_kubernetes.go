@@ -209,7 +209,7 @@ func (b kubernetesBlock) configPaths(config *cluster.Config, getenv func(string)
 	case b.isSet("host"):
 		// The credentials of an ambient kubeconfig are not for this host.
 	case one != "" && several != "" && one != several:
-		return b.problem("config_path", "%s and KUBE_CONFIG_PATHS are both set, and differ", variable("KUBE_CONFIG_PATH"))
+		return b.problem("config_path", "the environment variables KUBE_CONFIG_PATH and KUBE_CONFIG_PATHS are both set, and differ")
 	case one != "":
 		config.ConfigPaths = []string{one}
 		config.Origins["config_paths"] = variable("KUBE_CONFIG_PATH")

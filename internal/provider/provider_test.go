@@ -2,9 +2,8 @@ package provider
 
 import (
 	"context"
-	"os"
-	"os/exec"
-	"regexp"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,6 +15,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	testresource "github.com/hashicorp/terraform-plugin-testing/helper/resource"
+
+	"github.com/kubewave/terraform-provider-component/test/tfcli"
 )
 
 // notKnown is the value of an option in tests that is not known until apply.
@@ -110,7 +111,7 @@ func TestConfigure(t *testing.T) {
 			if resp.Diagnostics.HasError() {
 				t.Fatal(resp.Diagnostics)
 			}
-			have := resp.ResourceData.(*settings)
+			have := resp.ResourceData.(*connection).settings
 			if have.Version != "1.2.3" || resp.DataSourceData != resp.ResourceData {
 				t.Errorf("handed over: %+v", have)
 			}
@@ -192,61 +193,89 @@ func (*validatingProvider) Resources(context.Context) []func() resource.Resource
 	return []func() resource.Resource{func() resource.Resource { return schemaOnly{} }}
 }
 
-// terraform runs a configuration through the real Terraform CLI.
-func terraform(t *testing.T, config, wantError string) {
-	t.Helper()
-	if os.Getenv("TF_ACC_TERRAFORM_PATH") == "" {
-		binary, err := exec.LookPath("terraform")
-		if err != nil {
-			t.Fatal("this test runs Terraform: install it (https://developer.hashicorp.com/terraform/install) so that terraform is on PATH, " +
-				"or name a Terraform or OpenTofu binary in TF_ACC_TERRAFORM_PATH")
-		}
-		t.Setenv("TF_ACC_TERRAFORM_PATH", binary)
+// component writes a component with attributes; provider chooses an alias.
+func component(number int, provider, attributes string) string {
+	if provider != "" {
+		attributes += "\nprovider = component." + provider
 	}
+	return fmt.Sprintf(`
+resource "component" "x%d" {
+name      = "web"
+namespace = "shop"
+%s
+}
+`, number, attributes)
+}
+
+// terraform plans a configuration with the real Terraform CLI. Without wants
+// it must succeed; otherwise it must say all of them. What is wanted is looked
+// for regardless of line breaks, which depend on the width of the screen.
+func terraform(t *testing.T, config string, wants map[string]string) {
+	t.Helper()
+	binary, err := tfcli.Path()
+	if err != nil {
+		t.Fatalf("%v; or install Terraform: https://developer.hashicorp.com/terraform/install", err)
+	}
+	t.Setenv("TF_ACC_TERRAFORM_PATH", binary)
+	said := false
 	testresource.UnitTest(t, testresource.TestCase{
 		ProtoV6ProviderFactories: map[string]func() (tfprotov6.ProviderServer, error){
 			"component": providerserver.NewProtocol6WithError(&validatingProvider{}),
 		},
-		Steps: []testresource.TestStep{{Config: config, PlanOnly: true, ExpectError: regexp.MustCompile(wantError)}},
+		ErrorCheck: func(err error) error {
+			said = true
+			for name, want := range wants {
+				if !strings.Contains(strings.Join(strings.Fields(err.Error()), " "), want) {
+					return fmt.Errorf("%s: %q is not in: %w", name, want, err)
+				}
+			}
+			if len(wants) == 0 {
+				return err
+			}
+			return nil
+		},
+		Steps: []testresource.TestStep{{Config: config, PlanOnly: true, ExpectNonEmptyPlan: len(wants) == 0}},
 	})
+	if len(wants) > 0 && !said {
+		t.Error("Terraform accepted it")
+	}
 }
 
-const validComponent = `
-resource "component" "x" {
-  name      = "web"
-  namespace = "shop"
-  source    = { files = { "a.yaml" = "" } }
+// Misspelt options, each in the configuration of a provider of its own.
+func TestTerraformRefusesProviders(t *testing.T) {
+	tests := map[string]struct{ options, want string }{
+		"a misspelt option":               {"kubernetes {\nconfig_contxt = \"prod\"\n}", `argument named "config_contxt" is not expected`},
+		"a misspelt option of exec":       {"kubernetes {\nexec {\ncomand = \"x\"\n}\n}", `argument named "comand" is not expected`},
+		"kubernetes as an attribute":      {"kubernetes = { host = \"h\" }", `argument named "kubernetes" is not expected`},
+		"an option that is set but empty": {"kubernetes {\nhost = \"\"\n}", "host is set but empty"},
+		"a prefix that matches everybody": {"reclaimed_field_managers = [\"\"]", "string length must be at least 1"},
+	}
+	config, wants := "", map[string]string{}
+	for name, test := range tests {
+		alias := fmt.Sprintf("p%d", len(wants))
+		config += fmt.Sprintf("provider \"component\" {\nalias = %q\n%s\n}\n", alias, test.options)
+		config += component(len(wants), alias, `source = { directory = "." }`)
+		wants[name] = test.want
+	}
+	terraform(t, config, wants)
 }
-`
 
-func TestTerraformRefuses(t *testing.T) {
-	tests := map[string]struct{ config, want string }{
-		"a misspelt option of the provider": {`
+// What is not known until apply may still be right, and nothing is dialled.
+func TestTerraformAcceptsUnknown(t *testing.T) {
+	terraform(t, `
+resource "terraform_data" "later" { input = "x" }
 provider "component" {
   kubernetes {
-    config_contxt = "prod"
-  }
-}`, `argument named "config_contxt" is not expected`},
-		"a misspelt option of exec": {`
-provider "component" {
-  kubernetes {
+    host  = terraform_data.later.output
+    token = terraform_data.later.output
     exec {
-      comand = "x"
+      command = terraform_data.later.output
     }
   }
-}`, `argument named "comand" is not expected`},
-		"kubernetes as an attribute": {`
-provider "component" {
-  kubernetes = { host = "h" }
-}`, `Unsupported argument`},
-		"an option that is set but empty": {`
-provider "component" {
-  kubernetes {
-    host = ""
-  }
-}`, `host is set but empty`},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) { terraform(t, test.config+validComponent, test.want) })
-	}
+}
+`+component(0, "", `source = { files = { "a.yaml" = terraform_data.later.output } }`)+
+		component(1, "", `source = { directory = terraform_data.later.output }`)+
+		component(2, "", `source = jsondecode(terraform_data.later.output)`)+
+		component(3, "", "source = { helm_chart = { path = \".\" } }\nvalues = { a = terraform_data.later.output }")+
+		component(4, "", "source = { helm_chart = { path = \".\" } }\nvalues = jsondecode(terraform_data.later.output)"), nil)
 }

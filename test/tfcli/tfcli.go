@@ -62,7 +62,8 @@ func New(path, terraform, providerDir string) (*Dir, error) {
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
-	env := append(cleanEnvironment(), "TF_CLI_CONFIG_FILE="+config, "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1")
+	env := append(cleanEnvironment(), "TF_CLI_CONFIG_FILE="+config, "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1",
+		"XDG_CACHE_HOME="+filepath.Join(path, ".cache")) // no run profits from an earlier one
 	return &Dir{path: path, terraform: terraform, env: env}, nil
 }
 

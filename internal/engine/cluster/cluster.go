@@ -78,8 +78,10 @@ func (c *Cluster) ID(ctx context.Context) (string, error) {
 	if c.id != "" {
 		return c.id, nil
 	}
-	ns, err := c.metadata.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")).
-		Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
+	ns, err := retry(ctx, func() (*metav1.PartialObjectMetadata, error) {
+		return c.metadata.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")).
+			Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
+	})
 	if err != nil {
 		return "", fmt.Errorf("reading the identity of the cluster (namespace kube-system): %w", err)
 	}

@@ -100,8 +100,9 @@ func (c Config) REST() (*rest.Config, error) {
 		return nil, err
 	}
 	chosen.override(c.Connection)
-	chosen.fill(c.Fallback)
-	if err := c.checkChosen(chosen); err != nil {
+	gaps := chosen.gaps(c.Fallback)
+	chosen.override(gaps)
+	if err := errors.Join(c.checkConnection(gaps), c.checkChosen(chosen)); err != nil {
 		return nil, err
 	}
 	return chosen.rest(rules)
@@ -153,8 +154,8 @@ func (e *entries) override(c Connection) {
 	}
 }
 
-// fill takes from a connection what is still open.
-func (e *entries) fill(c Connection) {
+// gaps returns of a connection what the entries leave open.
+func (e *entries) gaps(c Connection) Connection {
 	if e.cluster.Server != "" {
 		c.Host = ""
 	}
@@ -170,7 +171,7 @@ func (e *entries) fill(c Connection) {
 	if e.hasCredentials() {
 		c.Token, c.ClientCertificate, c.ClientKey, c.Exec = "", "", "", nil
 	}
-	e.override(c)
+	return c
 }
 
 // setCredentials makes the connection's credentials the only ones. Whom the

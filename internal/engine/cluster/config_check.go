@@ -12,8 +12,9 @@ import (
 	"k8s.io/client-go/pkg/apis/clientauthentication/v1beta1"
 )
 
-// Check reports everything that is wrong with the options by themselves. It
-// reads no file and makes no network call. Each problem is an [OptionError].
+// Check reports everything that is wrong with the options by themselves; of
+// the fallback is known only later what counts. It reads no file and makes no
+// network call. Each problem is an [OptionError].
 func (c Config) Check() error {
 	var errs []error
 	if len(c.ConfigPaths) == 0 {
@@ -27,10 +28,11 @@ func (c Config) Check() error {
 			}
 		}
 	}
-	for _, connection := range []Connection{c.Connection, c.Fallback} {
-		errs = append(errs, c.checkServer(connection), c.checkCredentials(connection), c.checkExec(connection.Exec))
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, c.checkConnection(c.Connection))...)
+}
+
+func (c Config) checkConnection(n Connection) error {
+	return errors.Join(c.checkServer(n), c.checkCredentials(n), c.checkExec(n.Exec))
 }
 
 func (c Config) checkServer(n Connection) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -118,18 +119,36 @@ func reasonOf403(s metav1.Status) Reason {
 			}
 		}
 	}
-	if strings.Contains(s.Message, "cannot ") && strings.Contains(s.Message, "User ") {
+	switch {
+	case deniedByAdmission(s):
+		return Denied
+	case strings.Contains(s.Message, "cannot ") && strings.Contains(s.Message, "User "),
+		strings.Contains(s.Message, "attempting to grant RBAC permissions"):
 		return Forbidden
+	default:
+		return Denied
 	}
-	return Denied
+}
+
+// deniedByAdmission recognises the words of admission policies and webhooks.
+// What follows them is the policy author's own text.
+func deniedByAdmission(s metav1.Status) bool {
+	return strings.Contains(s.Message, "denied request") || strings.Contains(s.Message, "denied the request")
 }
 
 func reasonOfInvalid(s metav1.Status) Reason {
-	if strings.Contains(s.Message, "denied request") || strings.Contains(s.Message, "denied the request") {
+	switch {
+	case deniedByAdmission(s):
 		return Denied
+	case s.Details != nil && slices.ContainsFunc(s.Details.Causes, isUID):
+		// The object that was read is gone; there is another one of its name.
+		return Conflict
+	default:
+		return Invalid
 	}
-	return Invalid
 }
+
+func isUID(cause metav1.StatusCause) bool { return cause.Field == "metadata.uid" }
 
 func reasonOf500(s metav1.Status) Reason {
 	switch {
@@ -151,7 +170,13 @@ func IsImmutable(err error) bool {
 		return false
 	}
 	text := status.Status().Message
-	return strings.Contains(text, "immutable") || strings.Contains(text, "Forbidden: updates to")
+	return slices.ContainsFunc(immutableWords, func(words string) bool { return strings.Contains(text, words) })
+}
+
+// immutableWords are how API servers say that a field cannot be changed.
+var immutableWords = []string{
+	"immutable", "Forbidden: updates to", "may not change once set", "may not be changed in an update", "cannot change roleRef",
+	"updates may not change fields other than",
 }
 
 // Message returns what the server said, without the client's own words before

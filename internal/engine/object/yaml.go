@@ -58,6 +58,10 @@ func decodeDocument(where Origin, text []byte) ([]Manifest, error) {
 func FromMap(where Origin, content map[string]any) ([]Manifest, error) {
 	obj := &unstructured.Unstructured{Object: content}
 	items, isList := content["items"].([]any)
+	if nothing, ok := content["items"]; ok && nothing == nil {
+		// A template that lists nothing.
+		isList = true
+	}
 	if isList && strings.HasSuffix(obj.GetKind(), "List") {
 		return listItems(where, items)
 	}

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -28,8 +29,9 @@ const (
 	ownerLabel     = "terraform-provider-component/owner-id"
 	contentKey     = "record"
 	chunksKey      = "chunks"
-	// chunkSize keeps every Secret below the limit of 1 MiB.
-	chunkSize = 900_000
+	// chunkSize keeps every Secret below 1,000,000 bytes: base64 makes 900,000 of
+	// it.
+	chunkSize = 675_000
 )
 
 // secrets is how every API server serves Secrets.
@@ -88,8 +90,11 @@ func (s *Store) content(ctx context.Context, secret *unstructured.Unstructured) 
 	chunks := strings.Split(string(list), ",")
 	for _, chunk := range chunks {
 		part, err := s.cluster.Get(ctx, secrets, s.namespace, chunk)
+		if err != nil && cluster.ReasonOf(err) == cluster.NotFound {
+			return nil, nil, s.unreadable(fmt.Errorf("its part %s is gone", chunk))
+		}
 		if err != nil {
-			return nil, nil, s.unreadable(err)
+			return nil, nil, fmt.Errorf("reading the record Secret/%s/%s: %w", s.namespace, chunk, err)
 		}
 		more, err := secretData(part, contentKey)
 		if err != nil {
@@ -141,6 +146,9 @@ func (s *Store) Save(ctx context.Context, rec *Record) error {
 		setData(secret, chunksKey, []byte(strings.Join(chunks, ",")))
 	}
 	written, err := s.put(ctx, secret)
+	if err != nil && cluster.ReasonOf(err) == cluster.Conflict {
+		written, err = s.settle(ctx, secret, chunks, err)
+	}
 	if err != nil {
 		return fmt.Errorf("writing the record Secret/%s/%s: %w", s.namespace, SecretName(s.name), err)
 	}
@@ -187,6 +195,24 @@ func (s *Store) put(ctx context.Context, secret *unstructured.Unstructured) (*un
 	}
 	secret.SetResourceVersion(s.resourceVersion)
 	return s.cluster.Replace(ctx, secrets, secret, cluster.Persist)
+}
+
+// settle looks into a conflict. A write whose answer was lost was repeated and
+// found what it wrote itself: it has succeeded. Otherwise somebody else wrote,
+// and the chunks of the refused record go.
+func (s *Store) settle(ctx context.Context, secret *unstructured.Unstructured, chunks []string, conflict error) (*unstructured.Unstructured, error) {
+	live, err := s.cluster.Get(ctx, secrets, s.namespace, secret.GetName())
+	if err != nil {
+		return nil, conflict
+	}
+	if reflect.DeepEqual(live.Object["data"], secret.Object["data"]) {
+		return live, nil
+	}
+	inForce, err := secretData(live, chunksKey)
+	if err != nil {
+		return nil, conflict
+	}
+	return nil, errors.Join(conflict, s.removeChunks(ctx, chunks, strings.Split(string(inForce), ",")))
 }
 
 func (s *Store) secret(name string, rec *Record, content []byte) *unstructured.Unstructured {

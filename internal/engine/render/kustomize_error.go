@@ -10,27 +10,41 @@ import (
 	"github.com/kubewave/terraform-provider-component/internal/engine/object"
 )
 
-var (
-	// nested is how kustomize leads to an error in another folder, with the
-	// remark that the folder is not a file.
-	nested = regexp.MustCompile(`(?:accumulating resources: )?accumulation err='accumulating resources from '[^']*': '[^']*' must resolve to a file': recursed (?:accumulation of|merging from) path '([^']*)': `)
-	// pluginConfig is the configuration of a built-in plugin, which may hold
-	// the literals of a secretGenerator.
-	pluginConfig = regexp.MustCompile("(?s) with config: `.*?`")
-	// internalMarks are annotations that kustomize sets for itself.
-	internalMarks = regexp.MustCompile(`\s*internal\.config\.kubernetes\.io/\S+`)
-)
+// kustomizeNoise are parts of kustomize's messages and what stands in their
+// place: quotes of what files hold, which may be Secrets, and traces of how
+// kustomize works.
+var kustomizeNoise = []struct {
+	pattern     *regexp.Regexp
+	replacement string
+}{
+	// The configuration of a built-in plugin.
+	{regexp.MustCompile("(?s) with config: `.*?`"), ""},
+	{regexp.MustCompile(`(?s)literal sources \[.*\]: invalid literal source .*, expected key=value`), "a literal is not of the form key=value"},
+	{regexp.MustCompile(`(?s) from \[patch: ".*"\]`), ""},
+	// Scalars that the YAML library quotes.
+	{regexp.MustCompile("(!!\\w+) `[^`]*`"), "$1"},
+	{regexp.MustCompile(`(?s): value: \{.*?\}`), ""},
+	{regexp.MustCompile(`(?s)line \[[\d ]*\] has invalid utf8 bytes.*`), "a line is not UTF-8"},
+	{regexp.MustCompile(`(?s): node contents:.*`), ""},
+	// Types and addresses of Go.
+	{regexp.MustCompile(`generator &\{.*?\}: `), "a generator: "},
+	{regexp.MustCompile(`resid\.ResId\{Gvk:resid\.Gvk\{.*?Kind:"([^"]*)".*?\}, Name:"([^"]*)", Namespace:"[^"]*"\}`), "$1 $2"},
+	// The way to an error in another folder, with the remark that the folder
+	// is not a file.
+	{regexp.MustCompile(`(?:accumulating resources: )?accumulation err='accumulating resources from '[^']*': '[^']*' must resolve to a file': ` +
+		`recursed (?:accumulation of|merging from) path '([^']*)': `), "in $1: "},
+	{regexp.MustCompile(`\s*internal\.config\.kubernetes\.io/\S+`), ""},
+	{regexp.MustCompile(sourceRoot + "/"), ""},
+	{regexp.MustCompile(sourceRoot + `\b`), "."},
+}
 
-// kustomizeError makes a message of kustomize fit to be read: without whole
-// objects, which may be Secrets, without its internal annotations, and with
-// the files that objects come from.
+// kustomizeError makes a message of kustomize fit to be read: objects are
+// named by their ids and the files that they come from.
 func kustomizeError(in Input, seen *surveyed, err error) error {
-	text := pluginConfig.ReplaceAllString(err.Error(), "")
-	text = namesForObjects(in, seen, text)
-	text = nested.ReplaceAllString(text, "in $1: ")
-	text = internalMarks.ReplaceAllString(text, "")
-	text = strings.ReplaceAll(text, sourceRoot+"/", "")
-	text = strings.ReplaceAll(text, sourceRoot, ".")
+	text := namesForObjects(in, seen, err.Error())
+	for _, noise := range kustomizeNoise {
+		text = noise.pattern.ReplaceAllString(text, noise.replacement)
+	}
 	text = strings.TrimSpace(shorten(text))
 	return &object.Error{Origin: in.origin(kustomizationFile(in.FS, in.root())), Err: errors.New(text)}
 }
@@ -56,6 +70,9 @@ func namesForObjects(in Input, seen *surveyed, text string) string {
 		length := decoder.InputOffset()
 		if names := objectNames(in, seen, value); names != "" {
 			out.WriteString(names)
+			if strings.HasPrefix(text[length:], " {") {
+				out.WriteString(" and") // the next object of a list
+			}
 		} else {
 			out.WriteString(text[:length])
 		}

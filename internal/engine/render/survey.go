@@ -63,7 +63,8 @@ func (s *surveyed) folder(folder string) {
 	}
 	var k types.Kustomization
 	if err := k.Unmarshal(text); err != nil {
-		s.refuse(file, errors.New(shorten(strings.ReplaceAll(err.Error(), "json: ", ""))))
+		text := strings.ReplaceAll(err.Error(), "json: ", "")
+		s.refuse(file, errors.New(shorten(wrongType.ReplaceAllString(text, "$2 must be a $3, not a $1"))))
 		return
 	}
 	k.FixKustomization()
@@ -143,6 +144,9 @@ func generatorArgs(k *types.Kustomization) []types.GeneratorArgs {
 	}
 	return all
 }
+
+// wrongType is how Go's JSON reader says that a field has another type.
+var wrongType = regexp.MustCompile(`cannot unmarshal (\w+) into Go struct field \w+\.(\S+) of type (\S+)`)
 
 var userAtHost = regexp.MustCompile(`^[a-z][a-z0-9-]*@`)
 

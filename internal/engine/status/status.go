@@ -49,20 +49,31 @@ func ParseHints(text string) (Hints, error) {
 	var hints Hints
 	for _, part := range strings.Split(text, ",") {
 		part = strings.TrimSpace(part)
-		name, value, _ := strings.Cut(part, "=")
-		switch strings.ToLower(strings.ReplaceAll(name, "-", "")) {
-		case "":
-		case "hasobservedgeneration":
+		name, value, hasValue := strings.Cut(part, "=")
+		conditions := conditionNames(value)
+		switch name = strings.ToLower(strings.ReplaceAll(name, "-", "")); {
+		case part == "":
+		case name == "hasobservedgeneration" && !hasValue:
 			hints.HasObservedGeneration = true
-		case "hasreadycondition":
+		case name == "hasreadycondition" && !hasValue:
 			hints.HasReadyCondition = true
-		case "conditions":
-			hints.Conditions = append(hints.Conditions, strings.Split(value, ";")...)
+		case name == "conditions" && len(conditions) > 0:
+			hints.Conditions = append(hints.Conditions, conditions...)
 		default:
 			return hints, fmt.Errorf("%q is not one of has-observed-generation, has-ready-condition, conditions=A;B", part)
 		}
 	}
 	return hints, nil
+}
+
+func conditionNames(text string) []string {
+	var names []string
+	for _, name := range strings.Split(text, ";") {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 var (

@@ -1,0 +1,2 @@
+# The id is NAMESPACE/NAME of the component.
+terraform import component.shop shop/shop

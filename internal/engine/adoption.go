@@ -180,5 +180,5 @@ func adoptionWarning(c Component, adoptions []*adoption) (Warning, bool) {
 	if count == 0 {
 		return Warning{}, false
 	}
-	return Warning{Title: fmt.Sprintf("%d existing objects will be adopted by component %s", count, c), Lines: lines}, true
+	return Warning{Title: fmt.Sprintf("%s will be adopted by component %s", counted(count, "existing object", "existing objects"), c), Lines: lines}, true
 }

@@ -420,6 +420,14 @@ func interrupted(ctx context.Context) error {
 	return componentErrorf("The operation was interrupted", "It was cancelled. %s", resume)
 }
 
+// counted prints a number before the noun that fits it.
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
 // listed joins names for a sentence and says how many more there are.
 func listed(names []string, limit int) string {
 	if len(names) <= limit {

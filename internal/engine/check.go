@@ -333,7 +333,7 @@ func (p *Plan) warnings(findings []finding) []Warning {
 	}
 	if len(lines) > 0 {
 		warnings = append(warnings, Warning{
-			Title: fmt.Sprintf("%d objects of component %s could not be checked", len(lines), p.Component),
+			Title: fmt.Sprintf("%s of component %s could not be checked", counted(len(lines), "object", "objects"), p.Component),
 			Lines: append(lines, " Something else in this run may provide what is missing. The apply waits for it, and fails if it does not come."),
 		})
 	}
@@ -360,7 +360,7 @@ func unstableWarning(c Component, p Planned) (Warning, bool) {
 		lines = append(lines, " "+key)
 	}
 	return Warning{
-		Title: fmt.Sprintf("%d objects of component %s come out differently at each rendering", len(p.Unknown), c),
+		Title: fmt.Sprintf("%s of component %s will differ at each rendering", counted(len(p.Unknown), "object", "objects"), c),
 		Lines: append(lines, " They draw random values or read the clock, so they change at every apply. Give the value as an input, or annotate the object with reconcile-policy: once."),
 	}, true
 }

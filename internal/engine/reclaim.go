@@ -115,7 +115,7 @@ func reclaimWarning(c Component, findings [][]string) (Warning, bool) {
 		return Warning{}, false
 	}
 	return Warning{
-		Title: fmt.Sprintf("Fields that others set on %d objects of component %s will be reset", count, c),
+		Title: fmt.Sprintf("Fields that others set on %s of component %s will be reset", counted(count, "object", "objects"), c),
 		Lines: append(lines, ` To keep such fields, set update_policy = "SsaMerge" (or the annotation update-policy: ssa-merge).`),
 	}, true
 }

@@ -183,8 +183,8 @@ func (a *applier) notReady(ctx context.Context, targets []*target, wave applyWav
 
 // progressLine says how far the waves have come.
 func (a *applier) progressLine(wave applyWave, later []applyWave, unready int) string {
-	line := fmt.Sprintf(" wave %d of %d (apply-order %d): %d of %d objects are ready",
-		a.wave, a.waves, wave.order, wave.objects()-unready, wave.objects())
+	line := fmt.Sprintf(" wave %d of %d (apply-order %d): %d of %s ready",
+		a.wave, a.waves, wave.order, wave.objects()-unready, counted(wave.objects(), "object is", "objects are"))
 	if len(later) == 0 {
 		return line + "."
 	}
@@ -192,5 +192,5 @@ func (a *applier) progressLine(wave applyWave, later []applyWave, unready int) s
 	for _, next := range later {
 		blocked += next.objects()
 	}
-	return fmt.Sprintf("%s; the %d objects of the later waves were not started.", line, blocked)
+	return fmt.Sprintf("%s; %s of later waves not started.", line, counted(blocked, "object was", "objects were"))
 }

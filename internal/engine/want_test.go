@@ -31,11 +31,11 @@ func renderedWants(t *testing.T, documents ...string) ([]*Want, []error) {
 
 // parts takes a joined error apart.
 func parts(err error) []error {
-	var joined interface{ Unwrap() []error }
 	if err == nil {
 		return nil
 	}
-	if !errors.As(err, &joined) {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
 		return []error{err}
 	}
 	var all []error

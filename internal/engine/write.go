@@ -180,7 +180,8 @@ func (a *applier) recreate(ctx context.Context, change *Change) (*unstructured.U
 }
 
 // decideAgain reads an object that changed while it was written. A create that
-// finds the very object that it sent has succeeded: its answer was lost.
+// finds the very object that it sent has succeeded: its answer was lost. An
+// object of others is not taken over: the plan did not say so.
 func (a *applier) decideAgain(ctx context.Context, change *Change) error {
 	live, err := a.e.get(ctx, change.Type, change.ID)
 	if err != nil {
@@ -192,13 +193,10 @@ func (a *applier) decideAgain(ctx context.Context, change *Change) error {
 	if err != nil {
 		return err
 	}
-	if planned == Create && (ownership == Unowned || ownership == Foreign) {
-		return &ObjectError{ID: change.ID, Origin: change.Origin, Title: "Object appeared in between",
-			Err:    errors.New("it did not exist when the plan was made, and exists now"),
-			Advice: "It was not touched. Run plan again: the plan will say whether it can be adopted."}
+	if planned != Adopt && (ownership == Unowned || ownership == Foreign) {
+		return changedHands(change, planned)
 	}
 	situation := a.plan.situation(change, ownership, a.e)
-	situation.Recorded = nil
 	change.Action = decide(situation)
 	if planned == Create && ownership == Ours && situation.LiveDigest == situation.Digest {
 		change.Action = Keep
@@ -207,6 +205,17 @@ func (a *applier) decideAgain(ctx context.Context, change *Change) error {
 		return a.e.ownerError(change, ownership)
 	}
 	return nil
+}
+
+// changedHands is the error of an object that is not ours, though the plan did
+// not see it or saw it as ours.
+func changedHands(change *Change, planned Action) error {
+	title, text := "Object changed hands", "it belonged to the component when the plan was made, and does not any more"
+	if planned == Create {
+		title, text = "Object appeared in between", "it did not exist when the plan was made, and exists now"
+	}
+	return &ObjectError{ID: change.ID, Origin: change.Origin, Title: title, Err: errors.New(text),
+		Advice: "It was not touched. Run plan again: the plan will say whether it can be adopted."}
 }
 
 func (a *applier) writeError(change *Change, err error) error {

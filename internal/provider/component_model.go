@@ -9,6 +9,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+
+	"github.com/kubewave/terraform-provider-component/internal/engine"
 )
 
 // What an attribute of a component is when it is not set. It stays null in
@@ -24,10 +26,10 @@ const maxNameLength = 253 - len("component.")
 // policyValues lists what a policy attribute accepts, the default first.
 func policyValues(attribute string) []string {
 	return map[string][]string{
-		"adoption_policy":           {"IfUnowned", "Never", "Always"},
-		"update_policy":             {"SsaOverride", "SsaMerge", "Replace", "Recreate"},
-		"delete_policy":             {"Delete", "Orphan"},
-		"missing_namespaces_policy": {"Create", "DoNotCreate"},
+		"adoption_policy":           engine.AdoptionPolicies,
+		"update_policy":             engine.UpdatePolicies,
+		"delete_policy":             engine.DeletePolicies,
+		"missing_namespaces_policy": engine.MissingNamespacesPolicies,
 	}[attribute]
 }
 

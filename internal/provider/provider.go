@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
@@ -88,22 +89,15 @@ func (p *componentProvider) DataSources(context.Context) []func() datasource.Dat
 // addOptionErrors reports the problems of the options that are set in the
 // configuration, each at its attribute.
 func addOptionErrors(diags *diag.Diagnostics, block kubernetesBlock, err error) {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, e := range joined.Unwrap() {
-			addOptionErrors(diags, block, e)
-		}
-		return
-	}
-	var option *cluster.OptionError
-	if !errors.As(err, &option) {
-		return
-	}
-	for _, name := range option.Options {
-		if block.isSet(name) {
-			diags.AddAttributeError(optionPath(name), "Invalid provider configuration", option.Text+".")
+	addJoined(err, func(problem error) {
+		var option *cluster.OptionError
+		if !errors.As(problem, &option) {
 			return
 		}
-	}
+		if at := slices.IndexFunc(option.Options, block.isSet); at >= 0 {
+			diags.AddAttributeError(optionPath(option.Options[at]), "Invalid provider configuration", option.Text+".")
+		}
+	})
 }
 
 // optionPath is where an option such as "exec.command" stands.

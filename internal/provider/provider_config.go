@@ -11,13 +11,15 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/kubewave/terraform-provider-component/internal/engine"
 )
 
 // What an option of the provider is when it is not set.
 const (
-	defaultAnnotationPrefix      = "component-operator.cs.sap.com"
-	defaultFieldManager          = "terraform-provider-component"
-	defaultMaxConcurrentRequests = 16
+	defaultAnnotationPrefix      = engine.DefaultAnnotationPrefix
+	defaultFieldManager          = engine.DefaultFieldManager
+	defaultMaxConcurrentRequests = engine.DefaultWorkers
 )
 
 func defaultReclaimedFieldManagers() []string { return []string{"kubectl"} }

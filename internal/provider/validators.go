@@ -189,15 +189,11 @@ func (v valuesObject) MarkdownDescription(ctx context.Context) string { return v
 // ValidateDynamic reports what cannot be converted.
 func (valuesObject) ValidateDynamic(_ context.Context, req validator.DynamicRequest, resp *validator.DynamicResponse) {
 	_, _, err := valuesOf(req.ConfigValue)
-	errs := []error{err}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		errs = joined.Unwrap()
-	}
-	for _, err := range errs {
-		if err != nil {
-			resp.Diagnostics.AddAttributeError(req.Path, "Invalid values", fmt.Sprintf("%s: %s.", req.Path, err))
+	addJoined(err, func(problem error) {
+		if problem != nil {
+			resp.Diagnostics.AddAttributeError(req.Path, "Invalid values", fmt.Sprintf("%s: %s.", req.Path, problem))
 		}
-	}
+	})
 }
 
 // code and codes write values as they stand in a description.

@@ -25,10 +25,11 @@ func number(t *testing.T, digits string) types.Number {
 }
 
 // dynamicObject is an object as Terraform sends it.
-func dynamicObject(elements map[string]attr.Value) types.Dynamic {
+func dynamicObject(t *testing.T, elements map[string]attr.Value) types.Dynamic {
+	t.Helper()
 	kinds := map[string]attr.Type{}
 	for name, element := range elements {
-		kinds[name] = element.Type(nil) //nolint:staticcheck // No type of the framework asks the context.
+		kinds[name] = element.Type(t.Context())
 	}
 	return types.DynamicValue(types.ObjectValueMust(kinds, elements))
 }
@@ -45,29 +46,29 @@ func TestValuesOf(t *testing.T) {
 		"null of a known type":     {types.DynamicValue(types.ObjectNull(nil)), nil, nil},
 		"unknown":                  {types.DynamicUnknown(), nil, []string{""}},
 		"unknown of a known type":  {types.DynamicValue(types.MapUnknown(types.StringType)), nil, []string{""}},
-		"an empty object":          {dynamicObject(nil), map[string]any{}, nil},
-		"texts are never numbers":  {dynamicObject(map[string]attr.Value{"v": types.StringValue("1.10")}), map[string]any{"v": "1.10"}, nil},
-		"a truth value":            {dynamicObject(map[string]attr.Value{"v": types.BoolValue(false)}), map[string]any{"v": false}, nil},
-		"a whole number":           {dynamicObject(map[string]attr.Value{"v": number(t, "21600000")}), map[string]any{"v": int64(21600000)}, nil},
-		"more than a float holds":  {dynamicObject(map[string]attr.Value{"v": number(t, "9007199254740993")}), map[string]any{"v": int64(9007199254740993)}, nil},
-		"the smallest int64":       {dynamicObject(map[string]attr.Value{"v": number(t, "-9223372036854775808")}), map[string]any{"v": int64(math.MinInt64)}, nil},
-		"more than an int64 holds": {dynamicObject(map[string]attr.Value{"v": number(t, "123456789012345678901234567890")}), map[string]any{"v": json.Number("123456789012345678901234567890")}, nil},
+		"an empty object":          {dynamicObject(t, nil), map[string]any{}, nil},
+		"texts are never numbers":  {dynamicObject(t, map[string]attr.Value{"v": types.StringValue("1.10")}), map[string]any{"v": "1.10"}, nil},
+		"a truth value":            {dynamicObject(t, map[string]attr.Value{"v": types.BoolValue(false)}), map[string]any{"v": false}, nil},
+		"a whole number":           {dynamicObject(t, map[string]attr.Value{"v": number(t, "21600000")}), map[string]any{"v": int64(21600000)}, nil},
+		"more than a float holds":  {dynamicObject(t, map[string]attr.Value{"v": number(t, "9007199254740993")}), map[string]any{"v": int64(9007199254740993)}, nil},
+		"the smallest int64":       {dynamicObject(t, map[string]attr.Value{"v": number(t, "-9223372036854775808")}), map[string]any{"v": int64(math.MinInt64)}, nil},
+		"more than an int64 holds": {dynamicObject(t, map[string]attr.Value{"v": number(t, "123456789012345678901234567890")}), map[string]any{"v": json.Number("123456789012345678901234567890")}, nil},
 		"a number with an exponent": {
-			dynamicObject(map[string]attr.Value{"v": number(t, "1e30")}), map[string]any{"v": json.Number("1" + strings.Repeat("0", 30))}, nil,
+			dynamicObject(t, map[string]attr.Value{"v": number(t, "1e30")}), map[string]any{"v": json.Number("1" + strings.Repeat("0", 30))}, nil,
 		},
-		"a fraction":        {dynamicObject(map[string]attr.Value{"v": number(t, "0.1")}), map[string]any{"v": 0.1}, nil},
-		"a third":           {dynamicObject(map[string]attr.Value{"v": third}), map[string]any{"v": 1.0 / 3}, nil},
-		"a negative zero":   {dynamicObject(map[string]attr.Value{"v": number(t, "-0.0")}), map[string]any{"v": int64(0)}, nil},
-		"a null inside":     {dynamicObject(map[string]attr.Value{"v": types.DynamicNull()}), map[string]any{"v": nil}, nil},
-		"a null of a type":  {dynamicObject(map[string]attr.Value{"v": types.StringNull()}), map[string]any{"v": nil}, nil},
-		"a dynamic inside":  {dynamicObject(map[string]attr.Value{"v": types.DynamicValue(types.BoolValue(true))}), map[string]any{"v": true}, nil},
-		"a list":            {dynamicObject(map[string]attr.Value{"v": list}), map[string]any{"v": []any{"b", "a"}}, nil},
-		"a list of nothing": {dynamicObject(map[string]attr.Value{"v": types.TupleValueMust(nil, nil)}), map[string]any{"v": []any{}}, nil},
+		"a fraction":        {dynamicObject(t, map[string]attr.Value{"v": number(t, "0.1")}), map[string]any{"v": 0.1}, nil},
+		"a third":           {dynamicObject(t, map[string]attr.Value{"v": third}), map[string]any{"v": 1.0 / 3}, nil},
+		"a negative zero":   {dynamicObject(t, map[string]attr.Value{"v": number(t, "-0.0")}), map[string]any{"v": int64(0)}, nil},
+		"a null inside":     {dynamicObject(t, map[string]attr.Value{"v": types.DynamicNull()}), map[string]any{"v": nil}, nil},
+		"a null of a type":  {dynamicObject(t, map[string]attr.Value{"v": types.StringNull()}), map[string]any{"v": nil}, nil},
+		"a dynamic inside":  {dynamicObject(t, map[string]attr.Value{"v": types.DynamicValue(types.BoolValue(true))}), map[string]any{"v": true}, nil},
+		"a list":            {dynamicObject(t, map[string]attr.Value{"v": list}), map[string]any{"v": []any{"b", "a"}}, nil},
+		"a list of nothing": {dynamicObject(t, map[string]attr.Value{"v": types.TupleValueMust(nil, nil)}), map[string]any{"v": []any{}}, nil},
 		"a set": {
-			dynamicObject(map[string]attr.Value{"v": types.SetValueMust(types.BoolType, []attr.Value{types.BoolValue(true)})}), map[string]any{"v": []any{true}}, nil,
+			dynamicObject(t, map[string]attr.Value{"v": types.SetValueMust(types.BoolType, []attr.Value{types.BoolValue(true)})}), map[string]any{"v": []any{true}}, nil,
 		},
 		"a tuple": {
-			dynamicObject(map[string]attr.Value{"v": types.TupleValueMust(
+			dynamicObject(t, map[string]attr.Value{"v": types.TupleValueMust(
 				[]attr.Type{types.NumberType, types.DynamicType}, []attr.Value{number(t, "1"), types.DynamicNull()},
 			)}),
 			map[string]any{"v": []any{int64(1), nil}}, nil,
@@ -76,7 +77,7 @@ func TestValuesOf(t *testing.T) {
 			types.DynamicValue(types.MapValueMust(types.StringType, map[string]attr.Value{"a": types.StringValue("x")})), map[string]any{"a": "x"}, nil,
 		},
 		"unknown leaves": {
-			dynamicObject(map[string]attr.Value{
+			dynamicObject(t, map[string]attr.Value{
 				"db":    types.MapValueMust(types.StringType, map[string]attr.Value{"password": types.StringUnknown(), "user": types.StringValue("u")}),
 				"list":  types.ListValueMust(types.StringType, []attr.Value{types.StringValue("x"), types.StringUnknown()}),
 				"a.b":   types.DynamicUnknown(),
@@ -114,11 +115,11 @@ func TestValuesOfErrors(t *testing.T) {
 		"a tuple":  {types.DynamicValue(types.TupleValueMust(nil, nil)), "it must be an object such as { replicas = 2 }, not a tuple"},
 		"a number": {types.DynamicValue(number(t, "1")), "it must be an object such as { replicas = 2 }, not a number"},
 		"infinite numbers, each named": {
-			dynamicObject(map[string]attr.Value{"a": infinite, "b": types.TupleValueMust([]attr.Type{types.NumberType}, []attr.Value{infinite})}),
+			dynamicObject(t, map[string]attr.Value{"a": infinite, "b": types.TupleValueMust([]attr.Type{types.NumberType}, []attr.Value{infinite})}),
 			"a: an infinite number cannot be used\nb[0]: an infinite number cannot be used",
 		},
 		"a number of a billion digits": {
-			dynamicObject(map[string]attr.Value{"a": number(t, "1e100000000")}), "a: the number is too large",
+			dynamicObject(t, map[string]attr.Value{"a": number(t, "1e100000000")}), "a: the number is too large",
 		},
 	}
 	for name, test := range tests {

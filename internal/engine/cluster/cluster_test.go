@@ -360,3 +360,52 @@ func testObject() *unstructured.Unstructured {
 	obj.SetName("x")
 	return obj
 }
+
+// An API server behind an APIService that does not answer makes discovery fail
+// in part. It has a cluster of its own: it would stop the deletion of every
+// namespace.
+func TestBrokenAPIServiceHidesOnlyItsGroup(t *testing.T) {
+	t.Parallel()
+	config, err := clientcmd.BuildConfigFromFlags("", testcluster.Start(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &place{T: t, Cluster: connect(t, config), namespace: "default"}
+	p.create(`
+apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: {name: v1.broken.example}
+spec: {group: broken.example, version: v1, groupPriorityMinimum: 1000, versionPriority: 10, insecureSkipTLSVerify: true, service: {namespace: default, name: nowhere}}
+`)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	broken := schema.GroupVersionKind{Group: "broken.example", Version: "v1", Kind: "Thing"}
+	for {
+		// Until the server knows the group, it is like any unknown one.
+		groups, err := p.discovery.ServerGroupsWithContext(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		known := false
+		for _, group := range groups.Groups {
+			known = known || group.Name == broken.Group
+		}
+		if known {
+			break
+		}
+	}
+	p.ForgetTypes(ctx)
+	deployment := schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
+	if _, err := p.TypeFor(ctx, deployment); err != nil {
+		t.Errorf("a group that works: %v", err)
+	}
+	if found, err := p.TypeFor(ctx, broken); err == nil || ReasonOf(err) == NotServed {
+		t.Errorf("what a group that does not answer has is not known; got %v, %v", found, err)
+	}
+	if versions, err := p.APIVersions(ctx); err != nil || len(versions) == 0 {
+		t.Errorf("the versions of the cluster: got %d, %v", len(versions), err)
+	}
+	if types, err := p.ListableTypes(ctx); err != nil || len(types) == 0 {
+		t.Errorf("the types of the cluster: got %d, %v", len(types), err)
+	}
+}

@@ -8,8 +8,8 @@ import (
 	"net/url"
 	"strings"
 
-	"k8s.io/client-go/pkg/apis/clientauthentication/v1"
-	"k8s.io/client-go/pkg/apis/clientauthentication/v1beta1"
+	execv1 "k8s.io/client-go/pkg/apis/clientauthentication/v1"
+	execv1beta1 "k8s.io/client-go/pkg/apis/clientauthentication/v1beta1"
 )
 
 // Check reports everything that is wrong with the options by themselves; of
@@ -37,12 +37,8 @@ func (c Config) checkConnection(n Connection) error {
 
 func (c Config) checkServer(n Connection) error {
 	var errs []error
-	if n.Host != "" {
-		server, err := url.Parse(serverURL(n.Host))
-		if err != nil || server.Host == "" || server.Hostname() == "" || server.User != nil || server.RawQuery != "" ||
-			(server.Scheme != "https" && server.Scheme != "http") {
-			errs = append(errs, c.problem("host", "it must be a URL such as https://cluster.example:6443, or a host and a port"))
-		}
+	if n.Host != "" && !isServer(serverURL(n.Host)) {
+		errs = append(errs, c.problem("host", "it must be a URL such as https://cluster.example:6443, or a host and a port"))
 	}
 	if n.Insecure && n.ClusterCACertificate != "" {
 		errs = append(errs, c.contradiction("insecure", "cluster_ca_certificate", "the server's certificate is either checked or not"))
@@ -51,7 +47,7 @@ func (c Config) checkServer(n Connection) error {
 		errs = append(errs, c.problem("cluster_ca_certificate", notPEM))
 	}
 	if n.ProxyURL != "" {
-		errs = append(errs, c.checkProxy("proxy_url", n.ProxyURL))
+		errs = append(errs, c.checkProxy(n.ProxyURL))
 	}
 	return errors.Join(errs...)
 }
@@ -59,7 +55,7 @@ func (c Config) checkServer(n Connection) error {
 // notPEM never quotes the text: it may be a key.
 const notPEM = "it is not a PEM text; if it is base64, decode it with base64decode(...), if it is a path, read it with file(...)"
 
-func (c Config) checkProxy(option, proxy string) error {
+func (c Config) checkProxy(proxy string) error {
 	parsed, err := url.Parse(proxy)
 	if err == nil && parsed.Host != "" {
 		switch parsed.Scheme {
@@ -67,7 +63,7 @@ func (c Config) checkProxy(option, proxy string) error {
 			return nil
 		}
 	}
-	return c.problem(option, "the proxy must be a URL that begins with http://, https:// or socks5://")
+	return c.problem("proxy_url", "the proxy must be a URL that begins with http://, https:// or socks5://")
 }
 
 func (c Config) checkCredentials(n Connection) error {
@@ -111,7 +107,7 @@ func (c Config) checkExec(exec *Exec) error {
 		return nil
 	}
 	var errs []error
-	accepted := []string{v1.SchemeGroupVersion.String(), v1beta1.SchemeGroupVersion.String()}
+	accepted := []string{execv1.SchemeGroupVersion.String(), execv1beta1.SchemeGroupVersion.String()}
 	switch {
 	case exec.APIVersion == "":
 		errs = append(errs, c.problem("exec.api_version", "it is required; it is one of %s", strings.Join(accepted, ", ")))
@@ -127,15 +123,16 @@ func (c Config) checkExec(exec *Exec) error {
 // checkChosen checks what only options and kubeconfig together show.
 func (c Config) checkChosen(chosen entries) error {
 	var errs []error
-	server, err := url.Parse(chosen.cluster.Server)
-	if err != nil || server.Hostname() == "" {
-		errs = append(errs, c.problem("config_paths", "the cluster %q of the kubeconfig has no usable server; it must be a URL such as "+
-			"https://cluster.example:6443", chosen.clusterName))
-	} else if server.Scheme == "http" && c.Connection.hasCredentials() {
-		errs = append(errs, c.problem("host", "the server %s does not use https, so the credentials would not be sent to it", server.Redacted()))
+	server := chosen.cluster.Server
+	switch {
+	case !isServer(server):
+		errs = append(errs, c.problem("config_paths", "the server of the cluster %q in the kubeconfig %s must be a URL such as "+
+			"https://cluster.example:6443", chosen.clusterName, c.files()))
+	case strings.HasPrefix(server, "http://") && c.Connection.hasCredentials():
+		errs = append(errs, c.problem("host", "the server %s does not use https, so the credentials would not be sent to it", server))
 	}
 	if chosen.cluster.ProxyURL != "" {
-		errs = append(errs, c.checkProxy("proxy_url", chosen.cluster.ProxyURL))
+		errs = append(errs, c.checkProxy(chosen.cluster.ProxyURL))
 	}
 	return errors.Join(errs...)
 }
@@ -147,6 +144,12 @@ func serverURL(host string) string {
 		return host
 	}
 	return "https://" + host
+}
+
+func isServer(text string) bool {
+	server, err := url.Parse(text)
+	return err == nil && (server.Scheme == "https" || server.Scheme == "http") &&
+		server.Hostname() != "" && server.User == nil && server.RawQuery == ""
 }
 
 // problem is a problem of one option.

@@ -29,11 +29,15 @@ contexts:
 - {name: dangling, context: {cluster: gone, user: gone}}
 - {name: plain, context: {cluster: plain, user: admin}}
 - {name: serverless, context: {cluster: serverless, user: admin}}
+- {name: schemeless, context: {cluster: schemeless, user: admin}}
+- {name: strange, context: {cluster: strange, user: admin}}
 clusters:
 - {name: eu, cluster: {server: "https://eu.example:6443", tls-server-name: eu.internal, insecure-skip-tls-verify: true}}
 - {name: us, cluster: {server: "https://us.example:6443", proxy-url: "http://proxy.example:3128"}}
 - {name: plain, cluster: {server: "http://127.0.0.1:8001"}}
 - {name: serverless, cluster: {}}
+- {name: schemeless, cluster: {server: "schemeless.example:6443"}}
+- {name: strange, cluster: {server: "ftp://strange.example"}}
 users:
 - {name: admin, user: {token: file-token, as: auditor}}
 - {name: exec, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: get-token, interactiveMode: Always}}}
@@ -140,6 +144,10 @@ func TestREST(t *testing.T) {
 			Config{ConfigPaths: []string{file}, Context: "plain"},
 			reached{Host: "http://127.0.0.1:8001", As: "auditor"},
 		},
+		"a server without a scheme means https too": {
+			Config{ConfigPaths: []string{file}, Context: "schemeless"},
+			reached{Host: "https://schemeless.example:6443", Token: "file-token", As: "auditor"},
+		},
 		"the first kubeconfig wins": {
 			Config{ConfigPaths: []string{write(t, "first", "current-context: us"), file}},
 			reached{Host: "https://us.example:6443", Proxy: "http://proxy.example:3128", Exec: "get-token"},
@@ -229,7 +237,7 @@ func TestRESTErrors(t *testing.T) {
 		},
 		"an empty file": {Config{ConfigPaths: []string{write(t, "empty", "")}}, []string{"no current-context", "its contexts: none"}},
 		"a context that does not exist": {
-			Config{ConfigPaths: paths, Context: "mars"}, []string{"config_context: ", `no context "mars"`, "anonymous, dangling, eu, plain, serverless, us"},
+			Config{ConfigPaths: paths, Context: "mars"}, []string{"config_context: ", `no context "mars"`, "anonymous, dangling, eu, plain, schemeless, serverless, strange, us"},
 		},
 		"a current context that does not exist": {
 			Config{ConfigPaths: []string{write(t, "k", strings.Replace(testKubeconfig, "current-context: eu", "current-context: mars", 1))}},
@@ -237,10 +245,11 @@ func TestRESTErrors(t *testing.T) {
 		},
 		"cluster and user that do not exist": {
 			Config{ConfigPaths: paths, ContextCluster: "mars", ContextAuthInfo: "alien"},
-			[]string{"config_context_cluster: ", `no cluster "mars"`, "eu, plain, serverless, us", "config_context_auth_info: ", `no user "alien"`, "admin, exec"},
+			[]string{"config_context_cluster: ", `no cluster "mars"`, "eu, plain, schemeless, serverless, strange, us", "config_context_auth_info: ", `no user "alien"`, "admin, exec"},
 		},
 		"a context that names what does not exist": {Config{ConfigPaths: paths, Context: "dangling"}, []string{`no cluster "gone"`, `no user "gone"`}},
 		"a cluster without a server":               {Config{ConfigPaths: paths, Context: "serverless"}, []string{`"serverless"`, "has no server"}},
+		"a cluster whose server is no URL":         {Config{ConfigPaths: paths, Context: "strange"}, []string{`"strange"`, "must be a URL"}},
 		"a host that is no URL":                    {Config{Connection: Connection{Host: "https://"}}, []string{"host: ", "https://cluster.example:6443"}},
 		"a host of another scheme":                 {Config{Connection: Connection{Host: "ftp://h"}}, []string{"host: "}},
 		"credentials for plain http": {

@@ -127,6 +127,9 @@ func (c Config) chooseCluster(chosen *entries, context *api.Context, kubeconfig 
 		return c.problem(option, "the cluster %q of the kubeconfig %s has no server", name, c.files())
 	}
 	chosen.clusterName, chosen.cluster = name, *found.DeepCopy()
+	if found.Server != "" {
+		chosen.cluster.Server = serverURL(found.Server)
+	}
 	return nil
 }
 

@@ -2,12 +2,15 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
 )
 
 // Type is a kind as an API server serves it.
@@ -43,6 +46,9 @@ func (c *Cluster) TypeFor(ctx context.Context, gvk schema.GroupVersionKind) (Typ
 	if !meta.IsNoMatchError(err) {
 		return Type{}, fmt.Errorf("discovering %s: %w", gvk.GroupKind(), err)
 	}
+	if err := c.undiscovered(ctx, gvk.GroupVersion()); err != nil {
+		return Type{}, err
+	}
 	notServed := &NotServedError{GVK: gvk}
 	if all, err := c.mapper.RESTMappingsWithContext(ctx, gvk.GroupKind()); err == nil {
 		for _, mapping := range all {
@@ -50,6 +56,16 @@ func (c *Cluster) TypeFor(ctx context.Context, gvk schema.GroupVersionKind) (Typ
 		}
 	}
 	return Type{}, notServed
+}
+
+// undiscovered is the error of a group-version whose own API server does not
+// answer: what it serves is not known, which is not the same as nothing.
+func (c *Cluster) undiscovered(ctx context.Context, gv schema.GroupVersion) error {
+	_, err := c.cached.ServerResourcesForGroupVersionWithContext(ctx, gv.String())
+	if err == nil || errors.Is(err, memory.ErrCacheNotFound) || apierrors.IsNotFound(err) {
+		return nil
+	}
+	return fmt.Errorf("the API server that serves %s does not answer: %w", gv, err)
 }
 
 // AnyTypeFor is [Cluster.TypeFor] for an object that is already in the

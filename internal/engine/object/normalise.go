@@ -15,19 +15,33 @@ var serverFields = []string{"creationTimestamp", "managedFields", "uid", "resour
 // Normalise brings a manifest into the form in which it is compared and
 // applied (semantics.md, section 3): fields that belong to the server are
 // dropped, a Secret's stringData is merged into data, and values of data are
-// encoded in the one way in which the API server prints them.
+// encoded in the one way in which the API server prints them. Labels and
+// annotations that are null become empty, which is what the API server stores.
 func Normalise(obj *unstructured.Unstructured) error {
 	delete(obj.Object, "status")
 	if metadata, ok := obj.Object["metadata"].(map[string]any); ok {
 		for _, field := range serverFields {
 			delete(metadata, field)
 		}
+		emptyForNull(metadata["labels"])
+		emptyForNull(metadata["annotations"])
 	}
 	dropNullTimestamps(obj.Object)
 	if obj.GroupVersionKind().GroupKind().String() == "Secret" {
 		return normaliseSecret(obj)
 	}
 	return nil
+}
+
+// emptyForNull makes a map one of strings: with a null in it, the accessors of
+// unstructured objects would return no label or annotation at all.
+func emptyForNull(value any) {
+	entries, _ := value.(map[string]any)
+	for key, entry := range entries {
+		if entry == nil {
+			entries[key] = ""
+		}
+	}
 }
 
 // dropNullTimestamps removes the `creationTimestamp: null` that code

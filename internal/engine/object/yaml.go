@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -94,8 +96,15 @@ func listItems(where Origin, items []any) ([]Manifest, error) {
 // applied: server-side apply needs apiVersion, kind and a name.
 func identifiable(obj *unstructured.Unstructured) error {
 	for _, key := range []string{"apiVersion", "kind"} {
-		if text, ok := obj.Object[key].(string); !ok || text == "" {
+		switch value := obj.Object[key].(type) {
+		case string:
+			if value == "" {
+				return fmt.Errorf("%s is empty", key)
+			}
+		case nil:
 			return fmt.Errorf("%s is missing%s", key, misspelt(obj.Object, key))
+		default:
+			return fmt.Errorf("%s must be a string: quote it", key)
 		}
 	}
 	metadata, ok := obj.Object["metadata"].(map[string]any)
@@ -109,7 +118,7 @@ func identifiable(obj *unstructured.Unstructured) error {
 		return errors.New("metadata.generateName is not supported: server-side apply needs metadata.name")
 	}
 	if metadata["name"] != nil && metadata["name"] != "" {
-		return fmt.Errorf("metadata.name must be a string, not %T", metadata["name"])
+		return errors.New("metadata.name must be a string: quote it")
 	}
 	return errors.New("metadata.name is missing")
 }
@@ -141,8 +150,8 @@ func malformedMetadata(metadata map[string]any) error {
 
 // misspelt names a key of the document that looks like the missing one.
 func misspelt(content map[string]any, want string) string {
-	for key := range content {
-		if len(key) > 2 && (strings.Contains(strings.ToLower(want), strings.ToLower(key)) || strings.EqualFold(key, want)) {
+	for _, key := range slices.Sorted(maps.Keys(content)) {
+		if key != want && len(key) > 2 && (strings.Contains(strings.ToLower(want), strings.ToLower(key)) || strings.EqualFold(key, want)) {
 			return fmt.Sprintf(" (there is %q)", key)
 		}
 	}
@@ -150,8 +159,8 @@ func misspelt(content map[string]any, want string) string {
 }
 
 // DecodeValue reads one YAML or JSON document into maps, slices, strings,
-// bools, int64, float64 and nil. Whole numbers beyond int64 that a float64
-// cannot hold are an error instead of being rounded.
+// bools, int64, float64 and nil. Whole numbers beyond int64 whose digits a
+// float64 does not keep are an error instead of being rounded.
 func DecodeValue(text []byte) (any, error) {
 	if err := containsNUL(text); err != nil {
 		return nil, err
@@ -166,7 +175,7 @@ func DecodeValue(text []byte) (any, error) {
 	if err := decoder.Decode(&value); err != nil {
 		return nil, err
 	}
-	return exactNumbers(value)
+	return exactNumbers(value, longNumbers(text))
 }
 
 func containsNUL(text []byte) error {
@@ -176,20 +185,35 @@ func containsNUL(text []byte) error {
 	return nil
 }
 
-func exactNumbers(value any) (any, error) {
+// longNumber is a whole number that may be too long for any integer type.
+var longNumber = regexp.MustCompile(`[0-9]{19,}`)
+
+// longNumbers returns the long whole numbers of a text by the float64 that the
+// YAML reader makes of them.
+func longNumbers(text []byte) map[float64]string {
+	found := map[float64]string{}
+	for _, digits := range longNumber.FindAll(text, -1) {
+		if f, err := strconv.ParseFloat(string(digits), 64); err == nil {
+			found[f] = string(digits)
+		}
+	}
+	return found
+}
+
+func exactNumbers(value any, long map[float64]string) (any, error) {
 	var err error
 	switch v := value.(type) {
 	case json.Number:
-		return exactNumber(v)
+		return exactNumber(v, long)
 	case map[string]any:
 		for key, item := range v {
-			if v[key], err = exactNumbers(item); err != nil {
+			if v[key], err = exactNumbers(item, long); err != nil {
 				return nil, err
 			}
 		}
 	case []any:
 		for i, item := range v {
-			if v[i], err = exactNumbers(item); err != nil {
+			if v[i], err = exactNumbers(item, long); err != nil {
 				return nil, err
 			}
 		}
@@ -197,7 +221,7 @@ func exactNumbers(value any) (any, error) {
 	return value, nil
 }
 
-func exactNumber(number json.Number) (any, error) {
+func exactNumber(number json.Number, long map[float64]string) (any, error) {
 	if i, err := strconv.ParseInt(number.String(), 10, 64); err == nil {
 		return i, nil
 	}
@@ -205,12 +229,13 @@ func exactNumber(number json.Number) (any, error) {
 	if err != nil || math.IsInf(f, 0) {
 		return nil, fmt.Errorf("number %s is out of range", number)
 	}
-	if f == math.Trunc(f) && math.Abs(f) < 1<<53 && !strings.ContainsAny(number.String(), ".") {
+	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 		// 1e3 and the like: a whole number, kept as one.
 		return int64(f), nil
 	}
-	if math.Abs(f) >= 1<<63 && !strings.ContainsAny(number.String(), ".eE") {
-		return nil, fmt.Errorf("number %s does not fit into 64 bits: quote it", number)
+	digits, isLong := long[math.Abs(f)]
+	if isLong && strings.TrimPrefix(strconv.FormatFloat(f, 'f', -1, 64), "-") != digits {
+		return nil, fmt.Errorf("number %s does not fit into 64 bits: quote it", digits)
 	}
 	return f, nil
 }

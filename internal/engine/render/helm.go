@@ -56,16 +56,26 @@ func renderChart(ctx context.Context, in Input, folder fs.FS) (*Output, error) {
 	if err != nil {
 		return nil, err
 	}
-	second, err := r.pass(ctx, shiftClock)
-	if err != nil {
-		return nil, err
-	}
-	again, err := second.output(in)
+	again, err := r.again(ctx)
 	if err != nil {
 		return nil, err
 	}
 	out.Unstable = unstable(out.Manifests, again.Manifests)
 	return out, nil
+}
+
+// again renders the chart a second time, at another time of the clock. A chart
+// may refuse to be rendered then, when something has expired: that is no reason
+// to refuse it now.
+func (r *release) again(ctx context.Context) (*Output, error) {
+	pass, err := r.pass(ctx, shiftClock)
+	if err != nil {
+		pass, err = r.pass(ctx, keepClock)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return pass.output(r.in)
 }
 
 func newRelease(in Input, folder fs.FS) (*release, error) {

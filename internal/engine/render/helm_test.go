@@ -265,6 +265,9 @@ func TestUnstable(t *testing.T) {
 			"{{- define \"date\" -}}\n{{- $now := now -}}\n{{ $now | date \"2006-01-02\" }}{{ end -}}\n" + configMap("a") + "data: {a: '{{ include \"date\" . }}'}\n",
 			map[object.ID]Instability{{Kind: "ConfigMap", Name: "a"}: UnstableContent},
 		},
+		"a chart that will not be rendered next year": {
+			`{{ if gt (now | unixEpoch | int64) (add 60 (now | unixEpoch | int64)) }}{{ fail "expired" }}{{ end }}` + configMap("a"), map[object.ID]Instability{},
+		},
 		"a clock that does not matter": {
 			configMap("a") + "data: {a: '{{ if now }}yes{{ end }}'} # now {{/* now */}}\n", map[object.ID]Instability{},
 		},

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -106,7 +107,7 @@ func differences(path string, before, after any) []string {
 		keys[key] = true
 	}
 	var lines []string
-	for _, key := range sortedKeys(keys) {
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		lines = append(lines, differences(path+"."+key, old[key], young[key])...)
 	}
 	return lines
@@ -147,15 +148,6 @@ func short(text string) string {
 		return strings.ToValidUTF8(text[:limit], "") + "…"
 	}
 	return text
-}
-
-func sortedKeys(keys map[string]bool) []string {
-	list := make([]string, 0, len(keys))
-	for key := range keys {
-		list = append(list, key)
-	}
-	slices.Sort(list)
-	return list
 }
 
 // adoptionWarning is the one warning about all objects that will be adopted.

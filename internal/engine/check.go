@@ -4,16 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubewave/terraform-provider-component/internal/engine/cluster"
 	"github.com/kubewave/terraform-provider-component/internal/engine/object"
 	"github.com/kubewave/terraform-provider-component/internal/engine/record"
-	"github.com/kubewave/terraform-provider-component/internal/engine/render"
 )
 
 // check looks at the cluster: what exists and whose it is, and what the API
@@ -160,12 +156,6 @@ func (e *Engine) checkChange(ctx context.Context, plan *Plan, change *Change, op
 	return found, nil, fatal
 }
 
-// finding is what the plan has to say about an object besides its difference.
-type finding struct {
-	adopted   *adoption
-	reclaimed []string
-}
-
 // checkAbsent tries to create an object that nobody has seen. When it exists
 // after all, Live is set and the decision is still to be made.
 func (e *Engine) checkAbsent(ctx context.Context, plan *Plan, change *Change) (problem, fatal error) {
@@ -191,97 +181,6 @@ func (e *Engine) checkAbsent(ctx context.Context, plan *Plan, change *Change) (p
 	}
 	return problem, fatal
 }
-
-// dryRun lets the API server try a change of an existing object.
-func (e *Engine) dryRun(ctx context.Context, plan *Plan, change *Change, uid types.UID) (predicted *unstructured.Unstructured, problem, fatal error) {
-	key := e.dryRunKey(plan, change, uid)
-	if change.Action != Adopt && e.dryRuns.knows(key) {
-		return nil, nil, nil
-	}
-	predicted, err := e.tryApply(ctx, plan, change, uid)
-	if err == nil {
-		e.dryRuns.passed(key)
-		return predicted, nil, nil
-	}
-	problem, fatal = e.dryRunProblem(plan, change, err)
-	return nil, problem, fatal
-}
-
-func (e *Engine) tryApply(ctx context.Context, plan *Plan, change *Change, uid types.UID) (*unstructured.Unstructured, error) {
-	obj := e.annotate(change.Want, plan.owner)
-	if uid == "" {
-		obj.SetResourceVersion(cluster.CreateOnly)
-	} else {
-		obj.SetUID(uid)
-	}
-	return e.cluster.Apply(ctx, change.Type, obj, cluster.DryRun)
-}
-
-// dryRunProblem sorts the answer of a dry-run: a problem of this object, a
-// fatal one of the connection, or neither when the apply itself may cure it.
-func (e *Engine) dryRunProblem(plan *Plan, change *Change, err error) (problem, fatal error) {
-	switch cluster.ReasonOf(err) {
-	case cluster.Unreachable, cluster.Unauthorized:
-		return nil, e.connectionError(err)
-	case cluster.NotServed:
-		if !change.Managed {
-			change.Unchecked = "its kind is not served yet"
-		}
-		return nil, nil
-	case cluster.NamespaceMissing:
-		if !plan.bringsNamespace(change.ID.Namespace) {
-			change.Unchecked = fmt.Sprintf("namespace %q does not exist (missing_namespaces_policy is DoNotCreate)", change.ID.Namespace)
-		}
-		return nil, nil
-	case cluster.NamespaceTerminating:
-		change.Unchecked = fmt.Sprintf("namespace %q is being deleted", change.ID.Namespace)
-		return nil, nil
-	case cluster.Forbidden, cluster.Webhook, cluster.Transient:
-		change.Unchecked = e.serverText(change.ID, err)
-		return nil, nil
-	}
-	return e.rejection(change, err), nil
-}
-
-// bringsNamespace: the namespace is an object of the component, or is created
-// for it.
-func (p *Plan) bringsNamespace(name string) bool {
-	if p.Component.MissingNamespaces != DoNotCreateMissingNamespaces {
-		return true
-	}
-	for _, want := range p.rendered.Wants {
-		if want.ID.GroupKind() == namespaceKind && want.ID.Name == name {
-			return true
-		}
-	}
-	return false
-}
-
-// rejection is the error of an object that the API server does not accept.
-func (e *Engine) rejection(change *Change, err error) error {
-	rejected := &ObjectError{
-		ID: change.ID, Origin: change.Origin, Title: "The API server rejects an object",
-		Err: &serverError{text: e.serverText(change.ID, err), cause: err},
-	}
-	if cluster.IsImmutable(err) {
-		rejected.Advice = fmt.Sprintf("A field of it cannot be changed. To delete and create the object instead, annotate it with %s/update-policy: recreate.",
-			e.options.AnnotationPrefix)
-	}
-	return rejected
-}
-
-func (e *Engine) serverText(id object.ID, err error) string {
-	return cluster.Message(err, id.GroupKind() == secretKind)
-}
-
-// serverError shows what the server said and keeps the error it came from.
-type serverError struct {
-	text  string
-	cause error
-}
-
-func (e *serverError) Error() string { return e.text }
-func (e *serverError) Unwrap() error { return e.cause }
 
 func (e *Engine) ownerError(change *Change, ownership Ownership) error {
 	if ownership == Unowned {
@@ -310,68 +209,4 @@ func (p *Plan) situation(change *Change, ownership Ownership, e *Engine) Situati
 		s.Terminating = change.Live.GetDeletionTimestamp() != nil
 	}
 	return s
-}
-
-// warnings are about what may happen at apply.
-func (p *Plan) warnings(findings []finding) []Warning {
-	var warnings []Warning
-	adoptions, reclaims := make([]*adoption, len(findings)), make([][]string, len(findings))
-	for i, found := range findings {
-		adoptions[i], reclaims[i] = found.adopted, found.reclaimed
-	}
-	if warning, ok := adoptionWarning(p.Component, adoptions); ok {
-		warnings = append(warnings, warning)
-	}
-	if warning, ok := reclaimWarning(p.Component, reclaims); ok {
-		warnings = append(warnings, warning)
-	}
-	var lines []string
-	for _, change := range p.Changes {
-		if change.Unchecked != "" {
-			lines = append(lines, fmt.Sprintf(" %s: %s", change.ID, strings.TrimSpace(change.Unchecked)))
-		}
-	}
-	if len(lines) > 0 {
-		warnings = append(warnings, Warning{
-			Title: fmt.Sprintf("%s of component %s could not be checked", counted(len(lines), "object", "objects"), p.Component),
-			Lines: append(lines, " Something else in this run may provide what is missing. The apply waits for it, and fails if it does not come."),
-		})
-	}
-	if warning, ok := unstableWarning(p.Component, p.Planned); ok {
-		warnings = append(warnings, warning)
-	}
-	if len(p.rendered.Notes) > 0 {
-		notes := make([]string, len(p.rendered.Notes))
-		for i, note := range p.rendered.Notes {
-			notes[i] = " " + note
-		}
-		warnings = append(warnings, Warning{Title: fmt.Sprintf("Notes about the source of component %s", p.Component), Lines: notes})
-	}
-	return warnings
-}
-
-// unstableWarning names the objects that come out differently each time.
-func unstableWarning(c Component, p Planned) (Warning, bool) {
-	if len(p.Unknown) == 0 {
-		return Warning{}, false
-	}
-	var lines []string
-	for _, key := range sortedKeys(p.Unknown) {
-		lines = append(lines, " "+key)
-	}
-	return Warning{
-		Title: fmt.Sprintf("%s of component %s will differ at each rendering", counted(len(p.Unknown), "object", "objects"), c),
-		Lines: append(lines, " They draw random values or read the clock, so they change at every apply. Give the value as an input, or annotate the object with reconcile-policy: once."),
-	}, true
-}
-
-// lookup reads objects for the function of that name in templates. Nothing is
-// found where the kind is not served.
-func (e *Engine) lookup(ctx context.Context) render.LookupFunc {
-	if e.cluster == nil {
-		return nil
-	}
-	return func(apiVersion, kind, namespace, name string) (map[string]any, error) {
-		return e.lookupObject(ctx, apiVersion, kind, namespace, name)
-	}
 }

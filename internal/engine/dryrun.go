@@ -1,135 +1,104 @@
 package engine
 
 import (
-	"crypto/rand"
-	"encoding/json"
-	"os"
-	"path/filepath"
-	"sync"
-	"time"
+	"context"
+	"fmt"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubewave/terraform-provider-component/internal/engine/cluster"
 	"github.com/kubewave/terraform-provider-component/internal/engine/object"
 )
 
-// dryRunLifetime is how long a passed dry-run counts: long enough for the
-// apply that follows a plan.
-const dryRunLifetime = 10 * time.Minute
-
-// dryRunCache remembers which objects the API server accepted, so that an
-// apply that follows a plan does not try them again. Entries are keyed hashes
-// of object, cluster and live UID; nothing of an object is kept. A cache that
-// cannot be read or written is empty: it only saves time.
-type dryRunCache struct {
-	dir string
-
-	mu      sync.Mutex
-	loaded  bool
-	dirty   bool
-	key     []byte
-	entries map[string]time.Time
+// dryRun lets the API server try a change of an existing object.
+func (e *Engine) dryRun(ctx context.Context, plan *Plan, change *Change, uid types.UID) (predicted *unstructured.Unstructured, problem, fatal error) {
+	key := e.dryRunKey(plan, change, uid)
+	if change.Action != Adopt && e.dryRuns.knows(key) {
+		return nil, nil, nil
+	}
+	predicted, err := e.tryApply(ctx, plan, change, uid)
+	if err == nil {
+		e.dryRuns.passed(key)
+		return predicted, nil, nil
+	}
+	problem, fatal = e.dryRunProblem(plan, change, err)
+	return nil, problem, fatal
 }
 
-func newDryRunCache(dir string) *dryRunCache { return &dryRunCache{dir: dir} }
-
-// dryRunKey identifies a dry-run; it is empty when the cache cannot be used.
-func (e *Engine) dryRunKey(plan *Plan, change *Change, uid types.UID) string {
-	key := e.dryRuns.secret()
-	if key == nil {
-		return ""
+func (e *Engine) tryApply(ctx context.Context, plan *Plan, change *Change, uid types.UID) (*unstructured.Unstructured, error) {
+	obj := e.annotate(change.Want, plan.owner)
+	if uid == "" {
+		obj.SetResourceVersion(cluster.CreateOnly)
+	} else {
+		obj.SetUID(uid)
 	}
-	return keyedHash(key, plan.clusterID+"\n"+plan.owner.ID+"\n"+string(uid)+"\n"+object.ID.String(change.ID)+"\n"+change.Object.GetAPIVersion()+"\n"+change.Digest)
+	return e.cluster.Apply(ctx, change.Type, obj, cluster.DryRun)
 }
 
-// secret returns the key of the hashes.
-func (c *dryRunCache) secret() []byte {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.load()
-	return c.key
+// dryRunProblem sorts the answer of a dry-run: a problem of this object, a
+// fatal one of the connection, or neither when the apply itself may cure it.
+func (e *Engine) dryRunProblem(plan *Plan, change *Change, err error) (problem, fatal error) {
+	switch cluster.ReasonOf(err) {
+	case cluster.Unreachable, cluster.Unauthorized:
+		return nil, e.connectionError(err)
+	case cluster.NotServed:
+		if !change.Managed {
+			change.Unchecked = "its kind is not served yet"
+		}
+		return nil, nil
+	case cluster.NamespaceMissing:
+		if !plan.bringsNamespace(change.ID.Namespace) {
+			change.Unchecked = fmt.Sprintf("namespace %q does not exist (missing_namespaces_policy is DoNotCreate)", change.ID.Namespace)
+		}
+		return nil, nil
+	case cluster.NamespaceTerminating:
+		change.Unchecked = fmt.Sprintf("namespace %q is being deleted", change.ID.Namespace)
+		return nil, nil
+	case cluster.Forbidden, cluster.Webhook, cluster.Transient:
+		change.Unchecked = e.serverText(change.ID, err)
+		return nil, nil
+	}
+	return e.rejection(change, err), nil
 }
 
-// knows reports whether a dry-run passed a short while ago.
-func (c *dryRunCache) knows(key string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	at, ok := c.entries[key]
-	return ok && key != "" && time.Since(at) < dryRunLifetime
-}
-
-// passed remembers a dry-run.
-func (c *dryRunCache) passed(key string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if key != "" {
-		c.entries[key] = time.Now()
-		c.dirty = true
+// bringsNamespace: the namespace is an object of the component, or is created
+// for it.
+func (p *Plan) bringsNamespace(name string) bool {
+	if p.Component.MissingNamespaces != DoNotCreateMissingNamespaces {
+		return true
 	}
-}
-
-func (c *dryRunCache) load() {
-	if c.loaded {
-		return
-	}
-	c.loaded, c.entries = true, map[string]time.Time{}
-	if c.dir == "" {
-		return
-	}
-	c.key = c.loadKey()
-	text, err := os.ReadFile(c.file())
-	if err != nil {
-		return
-	}
-	stored := map[string]time.Time{}
-	if json.Unmarshal(text, &stored) != nil {
-		return
-	}
-	for key, at := range stored {
-		if time.Since(at) < dryRunLifetime {
-			c.entries[key] = at
+	for _, want := range p.rendered.Wants {
+		if want.ID.GroupKind() == namespaceKind && want.ID.Name == name {
+			return true
 		}
 	}
+	return false
 }
 
-func (c *dryRunCache) file() string { return filepath.Join(c.dir, "passed.json") }
-
-func (c *dryRunCache) loadKey() []byte {
-	path := filepath.Join(c.dir, "key")
-	if key, err := os.ReadFile(path); err == nil && len(key) == 32 {
-		return key
+// rejection is the error of an object that the API server does not accept.
+func (e *Engine) rejection(change *Change, err error) error {
+	rejected := &ObjectError{
+		ID: change.ID, Origin: change.Origin, Title: "The API server rejects an object",
+		Err: &serverError{text: e.serverText(change.ID, err), cause: err},
 	}
-	key := make([]byte, 32)
-	if _, err := rand.Read(key); err != nil {
-		return nil
+	if cluster.IsImmutable(err) {
+		rejected.Advice = fmt.Sprintf("A field of it cannot be changed. To delete and create the object instead, annotate it with %s/update-policy: recreate.",
+			e.options.AnnotationPrefix)
 	}
-	if os.MkdirAll(c.dir, 0o700) != nil || os.WriteFile(path, key, 0o600) != nil {
-		return nil
-	}
-	return key
+	return rejected
 }
 
-// save writes the cache for the next process. Processes that save at the same
-// time overwrite each other's entries, which costs only dry-runs.
-func (c *dryRunCache) save() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.dir == "" || !c.dirty {
-		return
-	}
-	text, err := json.Marshal(c.entries)
-	if err != nil {
-		return
-	}
-	temporary, err := os.CreateTemp(c.dir, "passed-*")
-	if err != nil {
-		return
-	}
-	_, err = temporary.Write(text)
-	closeErr := temporary.Close()
-	if err != nil || closeErr != nil || os.Rename(temporary.Name(), c.file()) != nil {
-		_ = os.Remove(temporary.Name())
-		return
-	}
-	c.dirty = false
+func (e *Engine) serverText(id object.ID, err error) string {
+	return cluster.Message(err, id.GroupKind() == secretKind)
 }
+
+// serverError shows what the server said and keeps the error it came from.
+type serverError struct {
+	text  string
+	cause error
+}
+
+func (e *serverError) Error() string { return e.text }
+
+func (e *serverError) Unwrap() error { return e.cause }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubewave/terraform-provider-component/internal/engine/cluster"
 	"github.com/kubewave/terraform-provider-component/internal/engine/object"
+	"github.com/kubewave/terraform-provider-component/internal/engine/render"
 )
 
 // lookupObject reads one object, or a list when name is empty, as the template
@@ -42,4 +43,15 @@ func (e *Engine) lookupList(ctx context.Context, served cluster.Type, namespace 
 		items[i] = list[i].Object
 	}
 	return map[string]any{"apiVersion": served.GVK.GroupVersion().String(), "kind": served.GVK.Kind + "List", "items": items}, nil
+}
+
+// lookup reads objects for the function of that name in templates. Nothing is
+// found where the kind is not served.
+func (e *Engine) lookup(ctx context.Context) render.LookupFunc {
+	if e.cluster == nil {
+		return nil
+	}
+	return func(apiVersion, kind, namespace, name string) (map[string]any, error) {
+		return e.lookupObject(ctx, apiVersion, kind, namespace, name)
+	}
 }

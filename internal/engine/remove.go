@@ -42,25 +42,6 @@ func (a *applier) prune(ctx context.Context) error {
 	return r.run(ctx, a.plan.Removals)
 }
 
-// forget takes a removed object out of the record.
-func (a *applier) forget(removal *Removal) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.removed[removal.Item.ID] = true
-	a.record.Inventory = withoutItem(a.record.Inventory, removal.Item.ID)
-	delete(a.record.Leaves, removal.Item.Key)
-}
-
-func withoutItem(items []record.Item, id object.ID) []record.Item {
-	kept := make([]record.Item, 0, len(items))
-	for _, item := range items {
-		if item.ID != id {
-			kept = append(kept, item)
-		}
-	}
-	return kept
-}
-
 func (r *remover) run(ctx context.Context, removals []*Removal) error {
 	for _, stage := range deleteStages(removals) {
 		if err := r.stage(ctx, stage); err != nil {

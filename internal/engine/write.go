@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -151,20 +152,11 @@ func (e *Engine) managersToTakeOver(change *Change) []string {
 		if entry.Operation != metav1.ManagedFieldsOperationUpdate || entry.Subresource != "" || entry.Manager == restartManager {
 			continue
 		}
-		if entry.Manager == e.options.FieldManager && change.Policies.Update == UpdateSSAOverride || hasPrefix(entry.Manager, prefixes) {
+		if entry.Manager == e.options.FieldManager && change.Policies.Update == UpdateSSAOverride || slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(entry.Manager, prefix) }) {
 			managers = append(managers, entry.Manager)
 		}
 	}
 	return managers
-}
-
-func hasPrefix(text string, prefixes []string) bool {
-	for _, prefix := range prefixes {
-		if strings.HasPrefix(text, prefix) {
-			return true
-		}
-	}
-	return false
 }
 
 func (a *applier) recreate(ctx context.Context, change *Change) (*unstructured.Unstructured, error) {

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -62,7 +63,7 @@ func Eventually[T any](ctx context.Context, request func() (T, error), reasons .
 	pace.Steps = 1 << 20
 	for {
 		answer, err := request()
-		if err == nil || !oneOf(ReasonOf(err), reasons) {
+		if err == nil || !slices.Contains(reasons, ReasonOf(err)) {
 			return answer, err
 		}
 		select {
@@ -71,13 +72,4 @@ func Eventually[T any](ctx context.Context, request func() (T, error), reasons .
 		case <-time.After(min(pace.Step(), time.Second)):
 		}
 	}
-}
-
-func oneOf(reason Reason, reasons []Reason) bool {
-	for _, r := range reasons {
-		if r == reason {
-			return true
-		}
-	}
-	return false
 }

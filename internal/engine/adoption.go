@@ -24,8 +24,11 @@ const adoptionLines = 20
 // describeAdoption compares a live object with what the dry-run made of it.
 func (e *Engine) describeAdoption(change *Change, predicted *unstructured.Unstructured, ownership Ownership) *adoption {
 	a := &adoption{id: change.ID, owner: "no owner"}
-	if has := e.ownerOnObject(change.Live); ownership == Foreign || has.hash != "" {
+	switch has := e.ownerOnObject(change.Live); {
+	case ownership == Foreign:
 		a.owner = "owned by " + has.String()
+	case has.hash != "":
+		a.owner = "no owner any more: it was owned by " + has.String() + ", which is gone"
 	}
 	if managers := managersOf(change.Live); len(managers) > 0 {
 		a.owner += "; fields set by " + strings.Join(managers, ", ")

@@ -230,8 +230,10 @@ func (a *applier) finish(ctx context.Context, failure error) error {
 	return a.plan.store.Save(ctx, a.record)
 }
 
-// takeHashes keeps what the live objects look like now that all are ready, so
-// that the next refresh can tell drift from what the server made of them.
+// takeHashes keeps what the objects that were written look like now that all
+// are ready, so that the next refresh can tell drift from what the server made
+// of them. Those that were not written keep their hash: what somebody changed in
+// them meanwhile is drift.
 func (a *applier) takeHashes(ctx context.Context) error {
 	live, err := a.e.listOwned(ctx, a.plan.owner, a.record.Inventory)
 	if err != nil {
@@ -239,21 +241,29 @@ func (a *applier) takeHashes(ctx context.Context) error {
 	}
 	for i := range a.record.Inventory {
 		item := &a.record.Inventory[i]
-		if live[item.ID] == nil || item.Planned == "" {
+		if live[item.ID] == nil || item.Planned == "" || item.Live != "" {
 			continue
 		}
-		planned, err := object.DecodeCanonical(item.Planned)
-		if err != nil {
-			return err
-		}
-		projected, err := a.e.project(ctx, fill(planned, live[item.ID].Object), live[item.ID].Object)
-		if err != nil {
+		if err := a.takeHash(ctx, item, live[item.ID].Object); err != nil {
 			return fmt.Errorf("%s: %w", item.ID, err)
 		}
-		if item.Live, err = projected.hash(a.record.Key); err != nil {
-			return err
-		}
 	}
+	return nil
+}
+
+func (a *applier) takeHash(ctx context.Context, item *record.Item, live map[string]any) error {
+	planned, err := object.DecodeCanonical(item.Planned)
+	if err != nil {
+		return err
+	}
+	projected, err := a.e.project(ctx, fill(planned, live), live)
+	if err != nil {
+		return err
+	}
+	if item.Live, err = projected.hash(a.record.Key); err != nil {
+		return err
+	}
+	item.Folded = foldedHashes(a.record.Key, planned, live)
 	return nil
 }
 

@@ -130,7 +130,7 @@ func (e *Engine) checkChange(ctx context.Context, plan *Plan, change *Change, op
 	if err != nil {
 		return found, nil, err
 	}
-	if options.Replaces != nil && change.Live != nil && e.ownerOnObject(change.Live).id == options.Replaces.Owner {
+	if ownership == Ours && plan.replaced || ownership == Foreign && options.leaves(e.ownerOnObject(change.Live).id) {
 		// It goes with the instance that this one replaces.
 		change.Action, change.Live = Create, nil
 		return found, nil, nil
@@ -148,6 +148,10 @@ func (e *Engine) checkChange(ctx context.Context, plan *Plan, change *Change, op
 	}
 	if problem != nil || fatal != nil {
 		return found, problem, fatal
+	}
+	if e.writesNothing(plan, change, predicted) {
+		change.Action, change.Same = Keep, true
+		return found, nil, nil
 	}
 	if change.Action == Adopt {
 		found.adopted = e.describeAdoption(change, predicted, ownership)
@@ -197,12 +201,22 @@ func (e *Engine) ownerError(change *Change, ownership Ownership) error {
 	}
 }
 
+// componentChanged: any input is another one than when everything was applied.
+func (p *Plan) componentChanged() bool {
+	if p.prior == nil || p.record == nil || p.record.Phase != record.Ready {
+		return p.prior != nil
+	}
+	before, _ := object.EncodeCanonical([]any{p.record.Artifact, p.record.Inputs})
+	after, _ := object.EncodeCanonical([]any{record.Artifact(p.Planned.Artifact), p.Component.Inputs})
+	return before != after
+}
+
 // situation gathers what decide needs.
 func (p *Plan) situation(change *Change, ownership Ownership, e *Engine) Situation {
 	s := Situation{
 		Ownership: ownership, Policies: change.Policies, Digest: change.Digest,
 		Recorded: change.Recorded, Drifted: change.Drifted && change.Live != nil,
-		ComponentChanged: p.prior != nil, FailedJob: isFailedJob(change.Live), Now: e.now(),
+		ComponentChanged: p.componentChanged(), FailedJob: isFailedJob(change.Live), Now: e.now(),
 	}
 	if change.Live != nil {
 		s.LiveDigest = change.Live.GetAnnotations()[e.digestAnnotation()]

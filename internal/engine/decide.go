@@ -134,6 +134,8 @@ type Change struct {
 	Live *unstructured.Unstructured
 	// Drifted: Terraform's state says that the live object differs.
 	Drifted bool
+	// Same: the manifest changed, and what it asks for is there already.
+	Same bool
 	// Unchecked says why the API server could not try the object at plan; empty
 	// when it did or need not.
 	Unchecked string

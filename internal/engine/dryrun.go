@@ -26,14 +26,41 @@ func (e *Engine) dryRun(ctx context.Context, plan *Plan, change *Change, uid typ
 	return nil, problem, fatal
 }
 
+// tryApply asks the API server what it would make of a change: of a create when
+// there is no uid, else of an update.
 func (e *Engine) tryApply(ctx context.Context, plan *Plan, change *Change, uid types.UID) (*unstructured.Unstructured, error) {
 	obj := e.annotate(change.Want, plan.owner)
 	if uid == "" {
-		obj.SetResourceVersion(cluster.CreateOnly)
-	} else {
-		obj.SetUID(uid)
+		return e.sendCreate(ctx, change, obj, cluster.DryRun)
 	}
-	return e.cluster.Apply(ctx, change.Type, obj, cluster.DryRun)
+	if change.Policies.Update == UpdateReplace || change.Action == Recreate {
+		return e.cluster.Replace(ctx, change.Type, replacement(obj, change.Live), cluster.DryRun)
+	}
+	predicted, err := e.tryUpdate(ctx, change.Type, obj, change.Live)
+	if err == nil || len(e.managersToTakeOver(change)) == 0 {
+		return predicted, err
+	}
+	return e.orReplaced(ctx, change.Type, obj, change.Live, err)
+}
+
+func (e *Engine) tryUpdate(ctx context.Context, served cluster.Type, obj, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	obj.SetUID(live.GetUID())
+	return e.cluster.Apply(ctx, served, obj, cluster.DryRun)
+}
+
+// orReplaced asks again after a refused dry-run of an apply. Without the
+// take-over that comes before it, the apply alone may give an object that
+// cannot be: a port that kubectl changed stands there beside ours. With the
+// manifest in the place of the object it does not.
+func (e *Engine) orReplaced(ctx context.Context, served cluster.Type, obj, live *unstructured.Unstructured, refused error) (*unstructured.Unstructured, error) {
+	if cluster.ReasonOf(refused) != cluster.Invalid {
+		return nil, refused
+	}
+	predicted, err := e.cluster.Replace(ctx, served, replacement(obj, live), cluster.DryRun)
+	if err != nil {
+		return nil, refused
+	}
+	return predicted, nil
 }
 
 // dryRunProblem sorts the answer of a dry-run: a problem of this object, a

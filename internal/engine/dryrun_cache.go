@@ -68,6 +68,16 @@ func (c *dryRunCache) passed(key string) {
 	}
 }
 
+// forget takes back what a dry-run said: the cluster is another one by now.
+func (c *dryRunCache) forget(key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.entries[key]; ok {
+		delete(c.entries, key)
+		c.dirty = true
+	}
+}
+
 func (c *dryRunCache) load() {
 	if c.loaded {
 		return

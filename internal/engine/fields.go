@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -33,8 +34,8 @@ func (e *Engine) project(ctx context.Context, applied, live map[string]any) (*pr
 		if made, err := projectWith(converter, appliedObj, liveObj); err == nil {
 			return made, nil
 		}
-		// A field or kind that the schema read earlier does not have: the type
-		// is newer than the schema, or has none.
+		// A field or kind that the schema read earlier does not have, since the
+		// type is newer than the schema or has none; or duplicate list keys.
 	}
 	return projectWith(managedfields.NewDeducedTypeConverter(), appliedObj, liveObj)
 }
@@ -44,7 +45,9 @@ func projectWith(converter managedfields.TypeConverter, applied, live *unstructu
 		applied = applied.DeepCopy()
 		applied.SetAPIVersion(live.GetAPIVersion())
 	}
-	typedApplied, err := converter.ObjectToTyped(applied, typed.AllowDuplicates)
+	// Items of ours with the same key cannot be told apart: that is an error
+	// here, and such an object is compared by whole lists.
+	typedApplied, err := converter.ObjectToTyped(applied)
 	if err != nil {
 		return nil, fmt.Errorf("reading the applied object by its schema: %w", err)
 	}
@@ -85,13 +88,31 @@ func (p *projection) difference(predicted *typed.TypedValue) (*fieldpath.Set, er
 
 // withLive returns the applied object with the live value in the given fields.
 func (p *projection) withLive(fields *fieldpath.Set) (map[string]any, error) {
-	merged, err := p.applied.RemoveItems(fields).Merge(p.live.ExtractItems(fields, typed.WithAppendKeyFields()))
+	there, err := p.live.ToFieldSet()
 	if err != nil {
 		return nil, err
 	}
-	content, ok := merged.AsValue().Unstructured().(map[string]any)
+	// A field that is not there cannot be taken from there.
+	changed := p.live.ExtractItems(fields.Intersection(there), typed.WithAppendKeyFields())
+	merged, err := p.applied.RemoveItems(fields).Merge(changed)
+	if err != nil {
+		return nil, err
+	}
+	all, err := merged.ToFieldSet()
+	if err != nil {
+		return nil, err
+	}
+	// Keys of list items that the server defaults came along.
+	return contentOf(merged.RemoveItems(all.Leaves().Difference(p.fields).Difference(fields)))
+}
+
+// asLive returns the live value of every field that we apply.
+func (p *projection) asLive() (map[string]any, error) { return contentOf(p.reduced(p.live)) }
+
+func contentOf(value *typed.TypedValue) (map[string]any, error) {
+	content, ok := value.AsValue().Unstructured().(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("the object has no content")
+		return nil, errors.New("the object has no content")
 	}
 	return content, nil
 }

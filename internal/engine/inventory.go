@@ -58,7 +58,7 @@ func (a *applier) inventory() []record.Item {
 		item.Phase = record.Scheduled
 		if old := change.Recorded; old != nil {
 			item.Adopted, item.Digest, item.Phase, item.LastApplied = old.Adopted, old.Digest, old.Phase, old.LastApplied
-			item.Planned, item.Live = old.Planned, old.Live
+			item.Planned, item.Live, item.Folded = old.Planned, old.Live, old.Folded
 		} else {
 			item.Digest = ""
 		}
@@ -106,15 +106,19 @@ func (a *applier) remember(change *Change) {
 		return
 	}
 	item.Planned = a.plan.Planned.Objects[change.Key]
-	if change.Action == Keep {
+	if change.Action == Keep && !change.Same {
 		return
 	}
 	item.Digest = change.Digest
 	item.LastApplied = a.e.now().UTC()
+	if change.Same {
+		return
+	}
 	item.Adopted = item.Adopted || change.Action == Adopt
-	item.Phase, item.Live = record.Updating, ""
+	item.Phase, item.Live, item.Folded = record.Updating, "", nil
 	if change.Action == Create {
-		item.Phase = record.Creating
+		// What was adopted once is gone; this one is ours from the start.
+		item.Phase, item.Adopted = record.Creating, false
 	}
 }
 

@@ -151,7 +151,31 @@ func foldStrings(value any) {
 // isMasked reports whether a shown value stands for another one.
 func isMasked(value any) bool {
 	text, ok := value.(string)
-	return ok && (strings.HasPrefix(text, "(sensitive, ") || strings.HasPrefix(text, "(") && strings.Contains(text, " KiB, sha256:"))
+	return ok && strings.HasPrefix(text, "(sensitive, ") || isFolded(value)
+}
+
+// isFolded reports whether a shown value stands for one that is too large.
+func isFolded(value any) bool {
+	text, ok := value.(string)
+	return ok && strings.HasPrefix(text, "(") && strings.Contains(text, " KiB, sha256:")
+}
+
+// foldedHashes are the keyed hashes of the live values that a shown object
+// folds, by JSON pointer.
+func foldedHashes(key []byte, shown, live map[string]any) map[string]string {
+	var hashes map[string]string
+	for _, pointer := range maskedPointers(shown, "") {
+		value, _ := valueAt(shown, pointer)
+		found, ok := valueAt(live, pointer)
+		if !ok || !isFolded(value) {
+			continue
+		}
+		if hashes == nil {
+			hashes = map[string]string{}
+		}
+		hashes[pointer] = keyedHash(key, leafText(found))
+	}
+	return hashes
 }
 
 // maskedPointers lists where a shown object stands for values that it does not

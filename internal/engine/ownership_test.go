@@ -50,7 +50,7 @@ func TestAnObjectGoesFromOneComponentToAnother(t *testing.T) {
 	b := r.story("b", "{apiVersion: v1, kind: ConfigMap, metadata: {name: two, annotations: {component-operator.cs.sap.com/adoption-policy: always}}, data: {k: b}}")
 	plan := b.mustPlan()
 	warnings := text(plan.Warnings)
-	for _, part := range []string{"1 existing objects will be adopted", "owned by component NAMESPACE/a", `.data.k: "1" -> "b"`} {
+	for _, part := range []string{"1 existing object will be adopted", "owned by component NAMESPACE/a", `.data.k: "1" -> "b"`} {
 		if !strings.Contains(warnings, r.place(part)) {
 			t.Errorf("the plan does not say %q:\n%s", part, warnings)
 		}

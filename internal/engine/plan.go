@@ -36,10 +36,12 @@ type Plan struct {
 	owner     Owner
 	clusterID string
 	prior     *Prior
-	rendered  *Rendered
-	release   releaseState
-	record    *record.Record
-	store     *record.Store
+	// replaced: the component that exists goes before this one is created.
+	replaced bool
+	rendered *Rendered
+	release  releaseState
+	record   *record.Record
+	store    *record.Store
 }
 
 // Planned are the values that Terraform shows and keeps.
@@ -61,11 +63,33 @@ type Planned struct {
 // PlanOptions say under which circumstances a plan is made.
 type PlanOptions struct {
 	// Replaces is the memory of the instance that this create replaces, when
-	// there is one: its objects and its record are no obstacle.
+	// that is known: its objects and its record are no obstacle.
 	Replaces *Memory
+	// Leaves reports whether an owner goes in the same run although nothing
+	// says so: Terraform does not tell that a create replaces a tainted
+	// instance. Nil for nobody.
+	Leaves func(owner string) bool
 	// Apply: the plan is made to be applied at once. It is complete also when
 	// there is nothing to do but to write the record.
 	Apply bool
+}
+
+// leaves reports whether the objects of another owner go before this create.
+func (o PlanOptions) leaves(owner string) bool {
+	return o.Replaces != nil && o.Replaces.Owner == owner || o.Leaves != nil && o.Leaves(owner)
+}
+
+// replaces reports whether the very component, as its record says, goes before
+// this create. A tainted one that was never ready does not: it is resumed.
+func (o PlanOptions) replaces(rec *record.Record) bool {
+	switch {
+	case rec == nil:
+		return false
+	case o.Replaces != nil:
+		return o.Replaces.Instance == rec.Instance
+	default:
+		return rec.Phase == record.Ready && o.leaves(rec.OwnerID)
+	}
 }
 
 // Plan compares a component with prior state and cluster. It changes nothing.
@@ -91,7 +115,8 @@ func (e *Engine) Plan(ctx context.Context, c Component, prior *Prior, options Pl
 			return plan, nil
 		}
 	}
-	return plan, errors.Join(e.refuseExisting(plan, options), e.check(ctx, plan, options))
+	plan.replaced = prior == nil && options.replaces(plan.record)
+	return plan, errors.Join(e.refuseExisting(plan), e.check(ctx, plan, options))
 }
 
 // planOffline plans values when the provider's configuration is not known yet.
@@ -251,9 +276,9 @@ func countSummary(create, update, remove int) string {
 // refuseExisting stops a create over a component that is ready: it belongs to
 // another resource or another state (DESIGN.md, "Create over an existing
 // record"). An unfinished one is resumed, with a warning.
-func (e *Engine) refuseExisting(plan *Plan, options PlanOptions) error {
+func (e *Engine) refuseExisting(plan *Plan) error {
 	rec := plan.record
-	if plan.prior != nil || rec == nil || options.Replaces != nil && options.Replaces.Instance == rec.Instance {
+	if plan.prior != nil || rec == nil || plan.replaced {
 		return nil
 	}
 	if rec.Phase == record.Ready {
@@ -264,7 +289,7 @@ func (e *Engine) refuseExisting(plan *Plan, options PlanOptions) error {
 	}
 	plan.Warnings = append(plan.Warnings, Warning{
 		Title: fmt.Sprintf("The unfinished installation of component %s will be resumed", plan.Component),
-		Lines: []string{fmt.Sprintf("Its record is %s (%s), last written %s%s. What was applied stays and nothing is destroyed.",
+		Lines: []string{fmt.Sprintf(" Its record is %s (%s), last written %s%s. What was applied stays and nothing is destroyed.",
 			rec.Phase, rec.Reason, rec.Updated.Format("2006-01-02 15:04:05 MST"), heldBy(rec))},
 	})
 	return nil

@@ -159,7 +159,14 @@ func (r *refresher) object(ctx context.Context, item *record.Item, live *unstruc
 		return nil
 	}
 	if live == nil {
-		return r.missing(ctx, item)
+		var err error
+		if live, err = r.unlisted(ctx, item); err != nil || live == nil {
+			return err
+		}
+	}
+	if live.GetDeletionTimestamp() != nil {
+		// It goes. The next apply waits for that and creates it anew.
+		return nil
 	}
 	if item.Digest == onceDigest {
 		r.keep(item, item.Planned, item.Live)
@@ -168,21 +175,21 @@ func (r *refresher) object(ctx context.Context, item *record.Item, live *unstruc
 	return r.compare(ctx, item, live)
 }
 
-// missing handles an object that the LIST by owner did not show: it is read by
-// name before it counts as gone, for it may have lost its label.
-func (r *refresher) missing(ctx context.Context, item *record.Item) error {
+// unlisted reads an object by name that the LIST by owner did not show, before
+// it counts as gone. Without our label it does.
+func (r *refresher) unlisted(ctx context.Context, item *record.Item) (*unstructured.Unstructured, error) {
 	served, err := r.e.cluster.AnyTypeFor(ctx, schema.FromAPIVersionAndKind(item.APIVersion, item.ID.Kind))
 	if err != nil {
 		if cluster.ReasonOf(err) == cluster.NotServed {
-			return nil
+			return nil, nil
 		}
-		return r.e.connectionError(err)
+		return nil, r.e.connectionError(err)
 	}
 	live, err := r.e.get(ctx, served, item.ID)
 	if err != nil || live == nil || r.e.ownerOnObject(live).hash != r.owner.Hash {
-		return err
+		return nil, err
 	}
-	return r.compare(ctx, item, live)
+	return live, nil
 }
 
 // compare keeps the planned text when the live object is what was applied.
@@ -225,12 +232,12 @@ func (r *refresher) keep(item *record.Item, text, hash string) {
 // drifted: the server is asked what applying the same object again would give.
 // It returns the text to show, and whether that is the planned one.
 func (r *refresher) suspected(ctx context.Context, item *record.Item, planned map[string]any, projected *projection, live *unstructured.Unstructured) (string, bool, error) {
-	masked := r.driftedLeaves(item, live)
+	drifted := r.driftedLeaves(item, live)
 	content, err := r.liveFields(ctx, item, planned, projected, live)
 	if err != nil {
 		return "", false, err
 	}
-	if content == nil && len(masked) == 0 {
+	if content == nil && len(drifted) == 0 {
 		return item.Planned, true, nil
 	}
 	if content == nil {
@@ -240,8 +247,8 @@ func (r *refresher) suspected(ctx context.Context, item *record.Item, planned ma
 		shown, _ := valueAt(planned, pointer)
 		setValueAt(content, pointer, shown)
 	}
-	for _, pointer := range masked {
-		setValueAt(content, pointer, driftedMask)
+	for pointer, text := range drifted {
+		setValueAt(content, pointer, text)
 	}
 	coverSecrets(content)
 	text, err := object.EncodeCanonical(content)
@@ -265,7 +272,7 @@ func (r *refresher) liveFields(ctx context.Context, item *record.Item, planned m
 	predicted, err := r.predict(ctx, item, planned, live)
 	if err != nil {
 		// The server cannot be asked: show every field as it is.
-		return projected.withLive(projected.fields)
+		return projected.asLive()
 	}
 	again, err := r.e.project(ctx, fill(planned, live.Object), predicted.Object)
 	if err != nil {
@@ -294,19 +301,33 @@ func (r *refresher) predict(ctx context.Context, item *record.Item, planned map[
 		want.Object.SetNamespace(item.ID.Namespace)
 	}
 	obj := r.e.annotate(want, r.owner)
-	obj.SetUID(live.GetUID())
-	return r.e.cluster.Apply(ctx, served, obj, cluster.DryRun)
+	predicted, err := r.e.tryUpdate(ctx, served, obj, live)
+	if err != nil {
+		return r.e.orReplaced(ctx, served, obj, live, err)
+	}
+	return predicted, nil
 }
 
-// driftedLeaves lists the masked leaves whose live value is not the one that
-// was applied.
-func (r *refresher) driftedLeaves(item *record.Item, live *unstructured.Unstructured) []string {
-	var drifted []string
+// driftedLeaves returns what to show of the masked and folded leaves whose live
+// value is not the one that was applied, by JSON pointer.
+func (r *refresher) driftedLeaves(item *record.Item, live *unstructured.Unstructured) map[string]string {
+	drifted := map[string]string{}
 	for pointer, leaf := range r.record.Leaves[item.Key] {
-		value, ok := valueAt(live.Object, pointer)
-		if ok && keyedHash(r.record.Key, leafText(value)) != leaf.Hash {
-			drifted = append(drifted, pointer)
+		if _, ok := r.changed(live, pointer, leaf.Hash); ok {
+			drifted[pointer] = driftedMask
+		}
+	}
+	for pointer, hash := range item.Folded {
+		if text, ok := r.changed(live, pointer, hash); ok {
+			drifted[pointer] = fold(text)
 		}
 	}
 	return drifted
+}
+
+// changed returns a live leaf whose keyed hash is not the given one.
+func (r *refresher) changed(live *unstructured.Unstructured, pointer, hash string) (text string, ok bool) {
+	value, ok := valueAt(live.Object, pointer)
+	text = leafText(value)
+	return text, ok && keyedHash(r.record.Key, text) != hash
 }

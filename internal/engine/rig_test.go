@@ -19,6 +19,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -297,6 +298,11 @@ func (r *rig) named(id string) *unstructured.Unstructured {
 		obj.SetNamespace(r.namespace)
 	}
 	return obj
+}
+
+// gvk is a kind of the rig's API group.
+func (r *rig) gvk(kind, version string) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: r.namespace + ".example", Version: version, Kind: kind}
 }
 
 // live reads an object; nil when there is none.

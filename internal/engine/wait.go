@@ -192,5 +192,5 @@ func (a *applier) progressLine(wave applyWave, later []applyWave, unready int) s
 	for _, next := range later {
 		blocked += next.objects()
 	}
-	return fmt.Sprintf("%s; %s of later waves not started.", line, counted(blocked, "object was", "objects were"))
+	return fmt.Sprintf("%s; %s not started.", line, counted(blocked, "object of the later waves was", "objects of the later waves were"))
 }

@@ -91,36 +91,40 @@ func (a *applier) writeOnce(ctx context.Context, change *Change) (*unstructured.
 // create makes an object and never overwrites one.
 func (a *applier) create(ctx context.Context, change *Change) (*unstructured.Unstructured, error) {
 	obj := a.e.annotate(change.Want, a.plan.owner)
-	if change.Policies.Update == UpdateReplace || change.Policies.Update == UpdateRecreate {
-		return a.persist(ctx, change, func() (*unstructured.Unstructured, error) {
-			return a.e.cluster.Create(ctx, change.Type, obj, cluster.Persist)
-		})
-	}
-	obj.SetResourceVersion(cluster.CreateOnly)
 	return a.persist(ctx, change, func() (*unstructured.Unstructured, error) {
-		return a.e.cluster.Apply(ctx, change.Type, obj, cluster.Persist)
+		return a.e.sendCreate(ctx, change, obj, cluster.Persist)
 	})
 }
 
-// persist sends an object whose type a CustomResourceDefinition of the same
-// component may have brought a moment ago: it is served a little later than
-// the definition says.
+// sendCreate sends an object that must not exist: by the update policy as a
+// POST, or as an apply that the API server refuses when there is one.
+func (e *Engine) sendCreate(ctx context.Context, change *Change, obj *unstructured.Unstructured, mode cluster.Mode) (*unstructured.Unstructured, error) {
+	if change.Policies.Update == UpdateReplace || change.Policies.Update == UpdateRecreate {
+		return e.cluster.Create(ctx, change.Type, obj, mode)
+	}
+	obj.SetResourceVersion(cluster.CreateOnly)
+	return e.cluster.Apply(ctx, change.Type, obj, mode)
+}
+
+// persist sends an object, and sends it again while what is missing may come:
+// a webhook answers a little later than its pods are ready, and a type is
+// served a little later than its definition says.
 func (a *applier) persist(ctx context.Context, change *Change, request func() (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
-	if !change.Managed {
-		return request()
+	passing := []cluster.Reason{cluster.Webhook, cluster.Transient}
+	if change.Managed {
+		passing = append(passing, cluster.NotServed)
 	}
 	ctx, cancel := context.WithDeadline(ctx, a.deadline)
 	defer cancel()
-	return cluster.Eventually(ctx, request, cluster.NotServed)
+	return cluster.Eventually(ctx, request, passing...)
 }
 
 func (a *applier) update(ctx context.Context, change *Change) (*unstructured.Unstructured, error) {
 	obj := a.e.annotate(change.Want, a.plan.owner)
 	if change.Policies.Update == UpdateReplace {
-		obj.SetResourceVersion(change.Live.GetResourceVersion())
-		obj.SetUID(change.Live.GetUID())
-		obj.SetFinalizers(change.Live.GetFinalizers())
-		return a.e.cluster.Replace(ctx, change.Type, obj, cluster.Persist)
+		return a.persist(ctx, change, func() (*unstructured.Unstructured, error) {
+			return a.e.cluster.Replace(ctx, change.Type, replacement(obj, change.Live), cluster.Persist)
+		})
 	}
 	if managers := a.e.managersToTakeOver(change); len(managers) > 0 {
 		if err := a.e.cluster.TakeOver(ctx, change.Type, change.Live, managers); err != nil {
@@ -131,6 +135,26 @@ func (a *applier) update(ctx context.Context, change *Change) (*unstructured.Uns
 	return a.persist(ctx, change, func() (*unstructured.Unstructured, error) {
 		return a.e.cluster.Apply(ctx, change.Type, obj, cluster.Persist)
 	})
+}
+
+// replacement is an object that takes the place of the live one under the
+// condition that it did not change. The finalizers of the live one stay.
+func replacement(obj, live *unstructured.Unstructured) *unstructured.Unstructured {
+	put := obj.DeepCopy()
+	put.SetResourceVersion(live.GetResourceVersion())
+	put.SetUID(live.GetUID())
+	put.SetFinalizers(union(put.GetFinalizers(), live.GetFinalizers()))
+	return put
+}
+
+// union is the first list with what only the second one has.
+func union(first, second []string) []string {
+	for _, text := range second {
+		if !slices.Contains(first, text) {
+			first = append(first, text)
+		}
+	}
+	return first
 }
 
 // restartManager is kubectl's manager for `rollout restart`. Its annotation is
@@ -186,6 +210,8 @@ func (a *applier) decideAgain(ctx context.Context, change *Change) error {
 		return err
 	}
 	if planned != Adopt && (ownership == Unowned || ownership == Foreign) {
+		a.e.dryRuns.forget(a.e.dryRunKey(a.plan, change, ""))
+		a.e.dryRuns.save()
 		return changedHands(change, planned)
 	}
 	situation := a.plan.situation(change, ownership, a.e)

@@ -2,7 +2,6 @@ package provider_test
 
 import (
 	"net"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -56,12 +55,12 @@ users: [{name: u, user: {client-certificate: ./nowhere.crt, client-key: ./nowher
 			if took := time.Since(started); took > quickly {
 				t.Errorf("it took %v", took)
 			}
-			for _, wrong := range []string{"localhost", ":80", "wrong-s3cret-token"} {
+			for _, wrong := range []string{"localhost:", "http://", "wrong-s3cret-token"} {
 				if strings.Contains(said, wrong) {
 					t.Errorf("it says %q:\n%s", wrong, said)
 				}
 			}
-			said = strings.NewReplacer(s.kubeconfig, "KUBECONFIG", filepath.Dir(s.kubeconfig), "DIRECTORY", home, "HOME").Replace(said)
+			said = strings.NewReplacer(s.kubeconfig, "KUBECONFIG", s.path, "DIRECTORY", home, "HOME").Replace(unwrapped(said))
 			s.golden(test.golden, ports.ReplaceAllString(said, "127.0.0.1:PORT"))
 			if after := s.web(); after.Status != state.Status || len(after.Objects) != len(state.Objects) {
 				t.Errorf("the state is another one: %+v", after)

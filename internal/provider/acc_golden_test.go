@@ -23,6 +23,7 @@ var changing = []struct {
 	{regexp.MustCompile(`sha256:[0-9a-f]+`), "sha256:DIGEST"},
 	{regexp.MustCompile(`(checksum/\w+" = ")[0-9a-f]{64}" -> "[0-9a-f]{64}`), "${1}DIGEST\" -> \"DIGEST"},
 	{regexp.MustCompile(`(Pod \w+)-[0-9a-z]{8,10}-[0-9a-z]{5}\b`), "$1-HASH"},
+	{regexp.MustCompile(`(Pod migrate)-[0-9a-z]{5}\b`), "$1-HASH"},
 	{regexp.MustCompile(`(ReplicaSet "\w+)-[0-9a-z]{8,10}\b`), "$1-HASH"},
 	{regexp.MustCompile(`after \d+(m\d+)?s\b`), "after SECONDS"},
 	{regexp.MustCompile(`\b\d+ restarts`), "N restarts"},
@@ -45,13 +46,23 @@ var (
 	epilogue = regexp.MustCompile(`(?s)\n─{20,}\n.*?(\n\n|$)`)
 )
 
+// unwrapped joins the lines of paragraphs that Terraform has wrapped, which it does according to
+// the length of paths.
+func unwrapped(text string) string {
+	return wrapped.ReplaceAllString(text, "$1 $2")
+}
+
+var wrapped = regexp.MustCompile(`(\S)\n(\S)`)
+
 // golden compares a text that a user reads with testdata/golden/NAME.txt.
 func (s *story) golden(name, text string) {
 	s.Helper()
 	text = normalised(strings.ReplaceAll(text, s.suffix, "-xxxxxx"))
 	text = strings.Trim(epilogue.ReplaceAllString(preamble.ReplaceAllString(text, ""), "\n"), "\n") + "\n"
-	if strings.Contains(text, s.path) {
-		s.Errorf("%s: the text names a path of this machine:\n%s", name, text)
+	for _, private := range []string{s.path, s.kubeconfig, "PRIVATE KEY"} {
+		if strings.Contains(text, private) {
+			s.Fatalf("%s: the text contains %s:\n%s", name, private, text)
+		}
 	}
 	path := filepath.Join("testdata", "golden", name+".txt")
 	if *update {

@@ -132,10 +132,36 @@ func TestAccComponentDeleteRequests(t *testing.T) {
 		s.apply("-replace=component.web")
 		s.expectOther(before)
 	})
+	t.Run("one that the user taints and renames is created anew", func(t *testing.T) {
+		s := healthy(t, "tainted")
+		before := s.uids(unableIDs...)
+		s.terraform(0, "taint", "-no-color", "component.web")
+		s.replace("main.tf", `name      = "web"`, `name      = "shop"`)
+		s.apply()
+		s.expectOther(before)
+	})
+	t.Run("one that the user taints may change what an update cannot", func(t *testing.T) {
+		s := healthy(t, "tainted")
+		before := s.uids(unableIDs...)
+		s.replace("manifests/app.yaml", "{app: web}", "{app: site}")
+		s.expectSays(s.refused(), "selector", "update-policy: recreate")
+		s.terraform(0, "taint", "-no-color", "component.web")
+		s.apply()
+		s.expectOther(before)
+	})
 	t.Run("one with another name is created anew", func(t *testing.T) {
 		s := healthy(t, "renamed")
 		before := s.uids(unableIDs...)
 		s.replace("main.tf", `name      = "web"`, `name      = "shop"`)
+		s.apply()
+		s.expectOther(before)
+	})
+	t.Run("one with another name and another content is created anew", func(t *testing.T) {
+		s := healthy(t, "renamed")
+		before := s.uids(unableIDs...)
+		s.replace("main.tf", `name      = "web"`, `name      = "shop"`)
+		s.replace("manifests/app.yaml", "LOG_LEVEL: info", "LOG_LEVEL: debug")
+		s.golden("renamed", warnings(s.plan()))
 		s.apply()
 		s.expectOther(before)
 	})
@@ -201,9 +227,7 @@ func TestAccComponentFailedUpdate(t *testing.T) {
 		t.Errorf("the status is %q, tainted: %v", web.Status, tainted)
 	}
 	s.replace("manifests/app.yaml", "cluster.test/fail: crash-loop, ", "")
-	if said := s.plan(); !strings.Contains(said, `~ status    = "Error" -> "Ready"`) {
-		t.Errorf("the plan does not go on:\n%s", said)
-	}
+	s.expectSays(s.plan(), "updated in-place", `~ status = "Error" -> "Ready"`)
 	s.apply()
 	s.expectSame(before)
 

@@ -96,7 +96,9 @@ func TestAccComponentB49UnknownCluster(t *testing.T) {
 			s.component()
 			s.file("cluster.tf", s.clusterData())
 			s.provider(test.kubernetes)
-			s.golden(test.golden, s.plan())
+			said := s.plan()
+			s.golden(test.golden, warnings(said))
+			s.expectSays(said, `+ image = "registry.example/web:1.4.2"`, "+ status = (known after apply)")
 			s.apply()
 			s.expectExists("Deployment.apps/NAMESPACE/web")
 
@@ -108,7 +110,7 @@ func TestAccComponentB49UnknownCluster(t *testing.T) {
 
 			// The cluster is known no more: the component is not lost.
 			s.replace("cluster.tf", "input = {", "triggers_replace = [1]\n  input = {")
-			s.golden(test.golden+"-again", s.plan())
+			s.golden(test.golden+"-again", warnings(s.plan()))
 			s.apply()
 		})
 	}

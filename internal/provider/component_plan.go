@@ -16,12 +16,18 @@ import (
 // again at apply, and refuses values that differ: they depend on
 // configuration, state and private state only.
 func (r *componentResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	if req.Plan.Raw.IsNull() || r.connection == nil {
+	if r.connection == nil {
+		return
+	}
+	if !req.State.Raw.IsNull() {
+		r.connection.leaving.planned(readMemory(ctx, req.Private, &resp.Diagnostics))
+	}
+	if req.Plan.Raw.IsNull() {
 		return
 	}
 	var plan componentModel
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
-	prior, state, options := priorOf(ctx, req, &resp.Diagnostics)
+	prior, state, options := r.priorOf(ctx, req, plan, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -30,7 +36,7 @@ func (r *componentResource) ModifyPlan(ctx context.Context, req resource.ModifyP
 		return
 	}
 	plan.planID()
-	if prior == nil && !plan.Name.IsUnknown() && !plan.Namespace.IsUnknown() {
+	if req.State.Raw.IsNull() && !plan.Name.IsUnknown() && !plan.Namespace.IsUnknown() {
 		writePrivate(ctx, resp.Private, plannedKey, plan.identity(), &resp.Diagnostics)
 	}
 	if len(unknown) > 0 {
@@ -51,18 +57,22 @@ func (r *componentResource) ModifyPlan(ctx context.Context, req resource.ModifyP
 // priorOf reads state and private state. For a create there is no prior: the
 // private state that comes with the create half of a replacement is that of
 // the replaced instance, and only says what is no obstacle.
-func priorOf(ctx context.Context, req resource.ModifyPlanRequest, diags *diag.Diagnostics) (*engine.Prior, componentModel, engine.PlanOptions) {
+func (r *componentResource) priorOf(ctx context.Context, req resource.ModifyPlanRequest, plan componentModel, diags *diag.Diagnostics) (*engine.Prior, componentModel, engine.PlanOptions) {
 	var state componentModel
 	memory := readMemory(ctx, req.Private, diags)
-	if req.State.Raw.IsNull() {
-		if memory.Instance == "" {
-			return nil, state, engine.PlanOptions{}
+	if !req.State.Raw.IsNull() {
+		diags.Append(req.State.Get(ctx, &state)...)
+		if state.identity() == plan.identity() {
+			prior := state.prior(ctx, memory, diags)
+			return &prior, state, engine.PlanOptions{}
 		}
+		// A rename: Terraform asks once more, for the create half.
+		addWarnings(diags, []engine.Warning{replacementWarning(state)})
+	}
+	if memory.Instance != "" {
 		return nil, state, engine.PlanOptions{Replaces: &memory}
 	}
-	diags.Append(req.State.Get(ctx, &state)...)
-	prior := state.prior(ctx, memory, diags)
-	return &prior, state, engine.PlanOptions{}
+	return nil, state, engine.PlanOptions{Leaves: func(owner string) bool { return r.connection.leaving.includes(ctx, owner) }}
 }
 
 // planComponent sets the planned values. It returns true when there is nothing
@@ -138,6 +148,15 @@ func (m *componentModel) setUnknown() {
 func (m *componentModel) setStatus(status string) { m.Status = types.StringValue(status) }
 
 func (m *componentModel) setRevision(revision int64) { m.Revision = types.Int64Value(revision) }
+
+func replacementWarning(state componentModel) engine.Warning {
+	return engine.Warning{
+		Title: fmt.Sprintf("Component %s will be deleted", state.ID.ValueString()),
+		Lines: []string{
+			fmt.Sprintf(" Another name or namespace makes it another component: the %d objects of the former one are deleted first, those of the new one are created then.", len(state.Objects.Elements())),
+		},
+	}
+}
 
 func unknownWarning(c engine.Component, unknown []string) engine.Warning {
 	return engine.Warning{

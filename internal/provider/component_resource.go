@@ -89,6 +89,7 @@ func (r *componentResource) Read(ctx context.Context, req resource.ReadRequest, 
 	state.setRevision(refreshed.Revision)
 	state.Artifact = artifactValue(refreshed.Artifact)
 	writePrivate(ctx, resp.Private, memoryKey, refreshed.Memory, &resp.Diagnostics)
+	r.connection.leaving.saw(refreshed.Memory)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
 }
 

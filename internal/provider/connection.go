@@ -12,6 +12,8 @@ import (
 // engine is made when it is first needed and shared by all of them.
 type connection struct {
 	settings *settings
+	// leaving knows which instances make room for a create.
+	leaving *leaving
 
 	once   sync.Once
 	shared *engine.Engine

@@ -71,7 +71,7 @@ func (p *componentProvider) Configure(ctx context.Context, req provider.Configur
 	}
 	have := model.settings(ctx, os.Getenv)
 	have.Version = p.version
-	shared := &connection{settings: have}
+	shared := &connection{settings: have, leaving: newLeaving()}
 	resp.ResourceData = shared
 	resp.DataSourceData = shared
 }

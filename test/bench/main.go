@@ -55,7 +55,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(b.dir) //nolint:errcheck // a temporary directory
+	defer os.RemoveAll(b.dir)
 
 	bare, ours, err := b.compare(ctx)
 	if err != nil {

@@ -41,7 +41,8 @@ func (c Config) load() (clientcmd.ConfigAccess, *api.Config, error) {
 	}
 	kubeconfig, err := rules.Load()
 	if err != nil {
-		return rules, nil, c.problem("config_paths", "%v", err)
+		text, _, _ := strings.Cut(err.Error(), "; json parse error")
+		return rules, nil, c.problem("config_paths", "it is no kubeconfig: %s", text)
 	}
 	return rules, kubeconfig, nil
 }

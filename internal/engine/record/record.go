@@ -65,7 +65,7 @@ type Record struct {
 
 	// Key is the key of all hashes. It never leaves the cluster.
 	Key []byte `json:"key"`
-	// Leaves are the masked and folded leaves by object and JSON pointer.
+	// Leaves are the masked leaves by object and JSON pointer.
 	Leaves map[string]map[string]Leaf `json:"leaves,omitempty"`
 	// Intended are digests of the planned objects of this revision.
 	Intended map[string]string `json:"intended,omitempty"`
@@ -82,7 +82,7 @@ type Artifact struct {
 	Revision string `json:"revision"`
 }
 
-// Leaf is a masked or folded value: Version counts its changes, Hash is keyed.
+// Leaf is a masked value: Version counts its changes, Hash is keyed.
 type Leaf struct {
 	Version int    `json:"v,omitempty"`
 	Hash    string `json:"h"`
@@ -120,6 +120,9 @@ type Item struct {
 	// Live is the keyed hash of the live object's projection on what we apply,
 	// taken when the component was Ready.
 	Live string `json:"live,omitempty"`
+	// Folded are keyed hashes of the live values that Planned folds, by JSON
+	// pointer, taken together with Live.
+	Folded map[string]string `json:"folded,omitempty"`
 }
 
 // Find returns the item of an object.

@@ -106,7 +106,7 @@ func full(ns string) *Record {
 		Inventory: []Item{{
 			Key: "Secret/" + ns + "/s", ID: object.ID{Kind: "Secret", Namespace: ns, Name: "s"}, APIVersion: "v1", Namespaced: true,
 			ApplyOrder: -1, DeleteOrder: 1, PurgeOrder: &purge, DeletePolicy: "Orphan", DeleteExplicit: true, Managed: true, Adopted: true,
-			Digest: "__once__", Phase: ItemReady, LastApplied: at, Planned: `{"kind":"Secret"}`, Live: "hash",
+			Digest: "__once__", Phase: ItemReady, LastApplied: at, Planned: `{"kind":"Secret"}`, Live: "hash", Folded: map[string]string{"/data/long": "h"},
 		}, {
 			Key: "ClusterRole.rbac.authorization.k8s.io/r", ID: object.ID{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: "r"},
 			APIVersion: "rbac.authorization.k8s.io/v1", DeletePolicy: "Delete", Phase: Scheduled,

@@ -46,7 +46,7 @@ func (e *Engine) check(ctx context.Context, plan *Plan, options PlanOptions) err
 		return err
 	}
 	plan.Removals = plan.removals()
-	if err := e.safeguards(ctx, plan.owner, plan.Component, plan.Removals, pruneRefused(plan.Component)); err != nil {
+	if err := e.pruneGuard(plan).check(ctx, plan.Removals); err != nil {
 		problems = append(problems, err)
 	}
 	plan.Warnings = append(plan.Warnings, plan.warnings(findings)...)

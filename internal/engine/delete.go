@@ -109,7 +109,8 @@ func (e *Engine) deleteComponent(ctx context.Context, d Deletion, owner Owner, s
 		removals = append(removals, removalOf(item, true))
 	}
 	c := Component{Namespace: d.Identity.Namespace, Name: d.Identity.Name}
-	if err := e.safeguards(ctx, owner, c, removals, deletionRefused(c)); err != nil {
+	guard := e.deletionGuard(owner, c)
+	if err := guard.check(ctx, removals); err != nil {
 		return err
 	}
 	rec.Phase, rec.Reason, rec.Updated = record.Deleting, "Deleting", e.now().UTC()
@@ -118,7 +119,7 @@ func (e *Engine) deleteComponent(ctx context.Context, d Deletion, owner Owner, s
 			return err
 		}
 	}
-	r := &remover{e: e, owner: owner, deadline: e.now().Add(d.Timeout), gone: func(*Removal) {}}
+	r := &remover{e: e, owner: owner, guard: guard, deadline: e.now().Add(d.Timeout), gone: func(*Removal) {}}
 	home, rest := splitHome(removals, d.Identity.Namespace)
 	if err := r.run(ctx, rest); err != nil {
 		return err

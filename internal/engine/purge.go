@@ -25,7 +25,7 @@ func (a *applier) purge(ctx context.Context, later []applyWave) error {
 	if len(removals) == 0 {
 		return nil
 	}
-	r := &remover{e: a.e, owner: a.plan.owner, deadline: a.deadline, gone: a.completed}
+	r := &remover{e: a.e, owner: a.plan.owner, guard: a.e.pruneGuard(a.plan), deadline: a.deadline, gone: a.completed}
 	return r.run(ctx, removals)
 }
 

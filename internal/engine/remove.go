@@ -24,6 +24,7 @@ import (
 type remover struct {
 	e        *Engine
 	owner    Owner
+	guard    safeguard
 	deadline time.Time
 	// gone is called for every object that is gone or left alone.
 	gone func(*Removal)
@@ -34,11 +35,12 @@ func (a *applier) prune(ctx context.Context) error {
 	if len(a.plan.Removals) == 0 {
 		return nil
 	}
-	if err := a.e.safeguards(ctx, a.plan.owner, a.plan.Component, a.plan.Removals, pruneRefused(a.plan.Component)); err != nil {
+	guard := a.e.pruneGuard(a.plan)
+	if err := guard.check(ctx, a.plan.Removals); err != nil {
 		return err
 	}
 	a.removed = map[object.ID]bool{}
-	r := &remover{e: a.e, owner: a.plan.owner, deadline: a.e.now().Add(a.plan.Component.ReadyTimeout), gone: a.forget}
+	r := &remover{e: a.e, owner: a.plan.owner, guard: guard, deadline: a.e.now().Add(a.plan.Component.ReadyTimeout), gone: a.forget}
 	return r.run(ctx, a.plan.Removals)
 }
 
@@ -100,6 +102,12 @@ type departure struct {
 
 func (r *remover) remove(ctx context.Context, removal *Removal, live *unstructured.Unstructured) (*departure, error) {
 	id := removal.Item.ID
+	if id.GroupKind() == crdKind {
+		// Somebody may have used the type meanwhile: with it goes all of that.
+		if err := r.guard.check(ctx, []*Removal{removal}); err != nil {
+			return nil, err
+		}
+	}
 	served, err := r.e.cluster.AnyTypeFor(ctx, live.GroupVersionKind())
 	if err != nil {
 		return nil, r.e.connectionError(err)

@@ -1,8 +1,12 @@
 package provider_test
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/kubewave/terraform-provider-component/test/tfcli"
 )
 
 // unable is a component of two waves whose first one never becomes ready.
@@ -210,6 +214,63 @@ func TestAccComponentDeleteRequests(t *testing.T) {
 		s.apply()
 		s.expectSame(before)
 	})
+}
+
+// Ctrl-C ends an apply at once. What was applied is kept, and the next apply goes on.
+func TestAccComponentB60Interrupted(t *testing.T) {
+	s := newStory(t, "interrupt")
+	s.files(unable)
+	s.component()
+	said := s.interrupted(func() bool { return s.exists("Deployment.apps/NAMESPACE/web") })
+	s.expectSays(said, "The operation was interrupted", "run apply again to continue")
+	if web, tainted := s.state("component.web"); !tainted || web.Status != "Interrupted" {
+		t.Errorf("the status is %q, tainted: %v", web.Status, tainted)
+	}
+	before := s.uids(unableIDs...)
+	s.heal()
+	s.apply()
+	s.expectSame(before)
+
+	// The same in an update.
+	s.replace("manifests/app.yaml", "metadata: {labels: {app: web}}", "metadata: {labels: {app: web}, annotations: {cluster.test/fail: not-ready}}")
+	said = s.interrupted(func() bool {
+		return s.field("Deployment.apps/NAMESPACE/web", "spec", "template", "metadata", "annotations", "cluster.test/fail") != nil
+	})
+	s.expectSays(said, "The operation was interrupted")
+	if web, tainted := s.state("component.web"); bool(tainted) || web.Status != "Interrupted" {
+		t.Errorf("the status is %q, tainted: %v", web.Status, tainted)
+	}
+	s.replace("manifests/app.yaml", "cluster.test/fail: not-ready", "a: b")
+	s.apply()
+	s.expectSame(before)
+}
+
+// interrupted returns what an apply says that is interrupted when a condition is met.
+func (s *story) interrupted(when func() bool) string {
+	s.Helper()
+	ctx, cancel := context.WithCancel(s.ctx)
+	defer cancel()
+	type answer struct {
+		result tfcli.Result
+		err    error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		result, err := s.dir.RunInterrupted(ctx, "apply", "-no-color", "-input=false", "-auto-approve")
+		answers <- answer{result, err}
+	}()
+	s.eventually("the apply waits", when)
+	asked := time.Now()
+	cancel()
+	ended := <-answers
+	if took := time.Since(asked); took > quickly {
+		s.Errorf("the apply ended %v after the interrupt", took)
+	}
+	said := strippedOfOverrides(ended.result.Stdout + ended.result.Stderr)
+	if ended.err != nil || ended.result.ExitCode != failure {
+		s.Fatalf("exit code %d, %v\n%s", ended.result.ExitCode, ended.err, said)
+	}
+	return said
 }
 
 // An update that fails taints nothing: the next plan is an update that goes on.

@@ -150,6 +150,7 @@ tag: "3"
 	if quoted := s.field("ConfigMap/NAMESPACE/plain", "data", "quoted"); quoted != "x\r\ny" {
 		t.Errorf("the quoted text is %q", quoted)
 	}
+	before := s.versions()
 
 	for name, content := range archive {
 		if name != "chart/file.txt" {
@@ -157,6 +158,8 @@ tag: "3"
 		}
 	}
 	s.expectEmptyPlan()
+	s.apply()
+	s.expectVersions("an apply after the conversion", before)
 
 	// What a chart takes in as content has changed.
 	s.file("chart/file.txt", "one\r\ntwo\r\n")

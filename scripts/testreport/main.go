@@ -48,7 +48,7 @@ func run(suite, totals string, in io.Reader, out io.Writer) (failed bool, err er
 	if err := r.read(in); err != nil {
 		return false, err
 	}
-	sum := r.close()
+	sum := r.total()
 	if _, err := fmt.Fprintf(out, "%s: %s\n\n", suite, sum); err != nil {
 		return false, err
 	}
@@ -186,8 +186,9 @@ func (r *report) end(key, action string) {
 	}
 }
 
-// endPackage prints the line of a package, and its output when it failed without a failing test:
-// it did not build, or it panicked, or ran out of time.
+// endPackage prints the line of a package with what failed in it and what was skipped, and its
+// output when it failed without a failing test: it did not build, or it panicked, or ran out of
+// time.
 func (r *report) endPackage(e event) {
 	if e.Action == "skip" {
 		return // a package without tests
@@ -201,6 +202,21 @@ func (r *report) endPackage(e event) {
 		}
 	}
 	r.printf("%-4s %s (%.1fs)\n", word, e.Package, e.Elapsed)
+	for _, key := range r.order {
+		if strings.HasPrefix(key, testKey(e.Package, "")) {
+			r.printResult(key)
+		}
+	}
+}
+
+// printResult prints a test that failed or was skipped.
+func (r *report) printResult(key string) {
+	switch action := r.ended[key]; {
+	case action == "fail":
+		r.printf("\n--- failed: %s\n%s\n", key, r.text(key))
+	case action == "skip" && !r.parents[key]:
+		r.printf("skipped: %s: %s\n", key, skipReason(r.text(key)))
+	}
 }
 
 // printUnfinished prints what the tests of a package that never ended had said.
@@ -212,13 +228,12 @@ func (r *report) printUnfinished(pkg string) {
 	}
 }
 
-// close prints what failed and what was skipped, and returns the total.
-func (r *report) close() total {
+// total counts the tests that ended. A test that failed through its subtests counts as these.
+func (r *report) total() total {
 	var sum total
-	for _, key := range r.order {
-		switch action := r.ended[key]; {
+	for key, action := range r.ended {
+		switch {
 		case action == "fail":
-			r.printf("\n--- failed: %s\n%s", key, r.text(key))
 			if !r.failedBelow[key] {
 				sum.failed++
 			}
@@ -227,7 +242,6 @@ func (r *report) close() total {
 			sum.passed++
 		case action == "skip":
 			sum.skipped++
-			r.printf("skipped: %s: %s\n", key, skipReason(r.text(key)))
 		}
 	}
 	return sum

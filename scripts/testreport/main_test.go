@@ -38,8 +38,10 @@ FAIL p (0.0s)
 --- failed: p TestA/x
 child
 
+
 --- failed: p TestA
 parent
+
 s: 1 passed, 1 failed, 0 skipped
 `,
 			failed: true,
@@ -54,6 +56,7 @@ panic: x
 FAIL p (0.0s)
 
 --- failed: p 
+
 s: 1 passed, 1 failed, 0 skipped
 `,
 			failed: true,
@@ -68,6 +71,7 @@ x.go:1: wrong
 FAIL p (0.0s)
 
 --- failed: p 
+
 s: 0 passed, 1 failed, 0 skipped
 `,
 			failed: true,

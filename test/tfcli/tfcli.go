@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // A Dir is a working directory of the CLI: it holds a configuration, and later its state.
@@ -91,14 +92,37 @@ func (d *Dir) With(variables ...string) *Dir {
 // Run runs one command of the CLI. A command that ends with another exit code than 0 is no error:
 // the caller knows which codes it expects.
 func (d *Dir) Run(ctx context.Context, args ...string) (Result, error) {
+	result, err := d.run(exec.CommandContext(ctx, d.terraform, args...))
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return result, err
+}
+
+// RunInterrupted runs one command of the CLI like Run, and interrupts it, as Ctrl-C does, when the
+// context ends. The command has some time to end in its own way.
+func (d *Dir) RunInterrupted(ctx context.Context, args ...string) (Result, error) {
 	cmd := exec.CommandContext(ctx, d.terraform, args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = interruptTime
+	result, err := d.run(cmd)
+	if errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	return result, err
+}
+
+// interruptTime is how long a command that was interrupted may take to end.
+const interruptTime = time.Minute
+
+func (d *Dir) run(cmd *exec.Cmd) (Result, error) {
 	cmd.Dir, cmd.Env = d.path, d.env
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
 	result := Result{Stdout: stdout.String(), Stderr: stderr.String(), ExitCode: cmd.ProcessState.ExitCode()}
 	var exit *exec.ExitError
-	if errors.As(err, &exit) && ctx.Err() == nil {
+	if errors.As(err, &exit) {
 		err = nil
 	}
 	return result, err

@@ -104,20 +104,23 @@ func TestChartRefusals(t *testing.T) {
 func TestSensitive(t *testing.T) {
 	const secret = "S3cr3t-Zq9!"
 	tests := map[string]map[string]string{
-		"a template that fails":                {"templates/a.yaml": `{{ fail (printf "no %s" .Values.db.password) }}`},
-		"a template that fails with base64":    {"templates/a.yaml": `{{ fail (.Values.db.password | b64enc) }}`},
-		"a value where a map is expected":      {"templates/a.yaml": `{{ .Values.db.password.x }}{{ index .Values.db.password "x" }}`},
-		"a template in the value":              {"templates/a.yaml": `{{ tpl (print "{{ fail " (.Values.db.password | quote) " }}") . }}`},
-		"rendered YAML that does not parse":    {"templates/a.yaml": "a: {{ .Values.db.password }}: x\n"},
-		"a schema of the value":                {"values.schema.json": `{"properties": {"db": {"properties": {"password": {"pattern": "^[0-9]*$"}}}}}`},
-		"a schema of a short value":            {"values.schema.json": `{"properties": {"db": {"properties": {"pin": {"maximum": 1}}}}}`},
+		"a template that fails":             {"templates/a.yaml": `{{ fail (printf "no %s" .Values.db.password) }}`},
+		"a template that fails with base64": {"templates/a.yaml": `{{ fail (.Values.db.password | b64enc) }}`},
+		"a value where a map is expected":   {"templates/a.yaml": `{{ .Values.db.password.x }}{{ index .Values.db.password "x" }}`},
+		"a template in the value":           {"templates/a.yaml": `{{ tpl (print "{{ fail " (.Values.db.password | quote) " }}") . }}`},
+		"rendered YAML that does not parse": {"templates/a.yaml": "a: {{ .Values.db.password }}: x\n"},
+		"a schema of the value":             {"values.schema.json": `{"properties": {"db": {"properties": {"password": {"pattern": "^[0-9]*$"}}}}}`},
+		"a schema of a short value":         {"values.schema.json": `{"properties": {"db": {"properties": {"pin": {"maximum": 1}}}}}`},
+		"a schema of a subchart, by a global": {
+			"charts/sub/Chart.yaml": subchart, "charts/sub/values.schema.json": `{"properties": {"global": {"properties": {"pin": {"maximum": 1}}}}}`,
+		},
 		"a schema of the map around the value": {"values.schema.json": `{"properties": {"db": {"const": {}}}}`},
 	}
 	for name, contents := range tests {
 		t.Run(name, func(t *testing.T) {
 			in := helmChart(t, contents)
-			in.Values = map[string]any{"db": map[string]any{"password": secret, "pin": int64(987), "user": "admin"}}
-			in.Sensitive = map[string]any{"db": map[string]any{"password": secret, "pin": int64(987)}}
+			in.Values = map[string]any{"db": map[string]any{"password": secret, "pin": int64(987), "user": "admin"}, "global": map[string]any{"pin": int64(987)}}
+			in.Sensitive = map[string]any{"db": map[string]any{"password": secret, "pin": int64(987)}, "global": map[string]any{"pin": int64(987)}}
 			_, err := Render(t.Context(), in)
 			if err == nil {
 				t.Fatal("it is rendered")

@@ -95,6 +95,9 @@ func (h *hook) onDelete() bool {
 	return h.on("pre-delete", "post-delete")
 }
 
+// skipped says that the hook is for tests or rollbacks only.
+func (h *hook) skipped() bool { return !h.applied() && !h.onDelete() }
+
 // placed are the objects of a chart, sorted into what is applied when.
 type placed struct {
 	manifests   []object.Manifest
@@ -124,10 +127,10 @@ func placeHooks(in Input, crds []object.Manifest, objects []templated) (placed, 
 		}
 		switch {
 		case t.hook == nil:
+		case t.hook.skipped():
+			skipped = append(skipped, t.ID().String())
+			continue
 		case !t.hook.applied():
-			if !t.hook.onDelete() {
-				skipped = append(skipped, t.ID().String())
-			}
 			continue
 		case in.IsInstall && !t.hook.install(), replaced[t.ID()] && !t.hook.upgrade():
 			continue

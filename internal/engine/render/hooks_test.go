@@ -240,6 +240,16 @@ metadata: {name: j, annotations: {helm.sh/hook: pre-upgrade}, labels: {for: upgr
 	}
 }
 
+// TestTestHooksNeedNoName: an object that is not applied may be one that could
+// not be.
+func TestTestHooksNeedNoName(t *testing.T) {
+	in := helmChart(t, map[string]string{"templates/a.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {generateName: check-, annotations: {helm.sh/hook: test}}\n"})
+	want := []string{"Test and rollback hooks of the chart are not applied: Pod/check-*."}
+	if diff := cmp.Diff(want, mustRender(t, in).Notes); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+}
+
 func TestHookNotes(t *testing.T) {
 	in := Input{AnnotationPrefix: DefaultAnnotationPrefix, IsInstall: true}
 	out, err := placeHooks(in, nil, []templated{

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"strings"
 	"sync"
 
 	"sigs.k8s.io/kustomize/api/krusty"
@@ -41,9 +40,9 @@ func kustomized(ctx context.Context, in Input) ([]object.Manifest, error) {
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		return nil, kustomizeError(in, seen, err)
+		return nil, kustomizeError(seen, err)
 	}
-	manifests, problems := resourcesOf(in, seen, result)
+	manifests, problems := resourcesOf(seen, result)
 	problems = append(problems, alteredValues(in.FS, manifests)...)
 	return manifests, errors.Join(problems...)
 }
@@ -93,12 +92,12 @@ func build(options *krusty.Options, files filesys.FileSystem, folder string) (re
 // resourcesOf reads the objects of a build, in its order. Each goes through
 // JSON, the form in which kustomize prints it: dates and booleans come out as
 // under `kustomize build`, whole numbers exactly.
-func resourcesOf(in Input, seen *surveyed, result resmap.ResMap) ([]object.Manifest, []error) {
+func resourcesOf(seen *surveyed, result resmap.ResMap) ([]object.Manifest, []error) {
 	var manifests []object.Manifest
 	var problems []error
 	for _, resource := range result.Resources() {
 		id := object.ID{Group: resource.GetGvk().Group, Kind: resource.GetKind(), Namespace: resource.GetNamespace(), Name: resource.GetName()}
-		where := seen.origin(in, id)
+		where := seen.origin(id)
 		found, err := manifestsOf(where, resource)
 		if err != nil {
 			var known *object.Error
@@ -127,17 +126,4 @@ func manifestsOf(where object.Origin, resource interface{ MarshalJSON() ([]byte,
 		return nil, errors.New("it is not a Kubernetes object (not a map)")
 	}
 	return object.FromMap(where, content)
-}
-
-// isRemote says whether kustomize would look for an entry on the network: in a
-// git repository or at an HTTP address.
-func isRemote(entry string) bool {
-	entry = strings.ToLower(strings.TrimSpace(entry))
-	entry = strings.TrimPrefix(entry, "git::")
-	for _, prefix := range []string{"http:", "https:", "ssh:", "file:", "github.com/", "github.com:"} {
-		if strings.HasPrefix(entry, prefix) {
-			return true
-		}
-	}
-	return userAtHost.MatchString(entry)
 }

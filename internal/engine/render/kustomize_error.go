@@ -40,18 +40,18 @@ var kustomizeNoise = []struct {
 
 // kustomizeError makes a message of kustomize fit to be read: objects are
 // named by their ids and the files that they come from.
-func kustomizeError(in Input, seen *surveyed, err error) error {
-	text := namesForObjects(in, seen, err.Error())
+func kustomizeError(seen *surveyed, err error) error {
+	text := namesForObjects(seen, err.Error())
 	for _, noise := range kustomizeNoise {
 		text = noise.pattern.ReplaceAllString(text, noise.replacement)
 	}
 	text = strings.TrimSpace(shorten(text))
-	return &object.Error{Origin: in.origin(kustomizationFile(in.FS, in.root())), Err: errors.New(text)}
+	return &object.Error{Origin: seen.root(), Err: errors.New(text)}
 }
 
 // namesForObjects replaces objects and lists of objects, which kustomize
 // prints as JSON, by their names.
-func namesForObjects(in Input, seen *surveyed, text string) string {
+func namesForObjects(seen *surveyed, text string) string {
 	var out strings.Builder
 	for text != "" {
 		start := strings.IndexAny(text, "{[")
@@ -68,7 +68,7 @@ func namesForObjects(in Input, seen *surveyed, text string) string {
 			continue
 		}
 		length := decoder.InputOffset()
-		if names := objectNames(in, seen, value); names != "" {
+		if names := objectNames(seen, value); names != "" {
 			out.WriteString(names)
 			if strings.HasPrefix(text[length:], " {") {
 				out.WriteString(" and") // the next object of a list
@@ -83,11 +83,11 @@ func namesForObjects(in Input, seen *surveyed, text string) string {
 
 // objectNames lists objects with what they were called before and where they
 // were written; "" when the value is no object.
-func objectNames(in Input, seen *surveyed, value any) string {
+func objectNames(seen *surveyed, value any) string {
 	if items, ok := value.([]any); ok {
 		var names []string
 		for _, item := range items {
-			name := objectNames(in, seen, item)
+			name := objectNames(seen, item)
 			if name == "" {
 				return ""
 			}
@@ -110,9 +110,9 @@ func objectNames(in Input, seen *surveyed, value any) string {
 		before.Namespace = namespace
 	}
 	if before == id {
-		return fmt.Sprintf("%s (from %s)", id, seen.origin(in, id))
+		return fmt.Sprintf("%s (from %s)", id, seen.origin(id))
 	}
-	return fmt.Sprintf("%s (%s in %s)", id, before, seen.origin(in, before))
+	return fmt.Sprintf("%s (%s in %s)", id, before, seen.origin(before))
 }
 
 // previous returns what kustomize noted of an object first.

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -100,9 +99,17 @@ generators: ["apiVersion: builtin\nkind: SecretGenerator\nmetadata: {name: g}\nf
 				`configMapGenerator and secretGenerator: "https://example.org/f"`,
 			},
 		},
+		"an address in a kustomization of plugins": {
+			map[string]string{
+				"kustomization.yaml":   "transformers: [t]\n",
+				"t/kustomization.yaml": "resources: [t.yaml]\n",
+				"t/t.yaml":             "apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: t}\npath: https://example.org/t\n",
+			},
+			[]string{`t/t.yaml: PatchTransformer/t: "https://example.org/t" is on the network`},
+		},
 		"everything that is not there, at once": {
 			map[string]string{
-				"k/kustomization.yaml": "resources: [a.yaml, empty, /abs, ../../out, ../outside.yaml]\ncomponents: [file.yaml, gone]\ntransformers: [t]\npatches: [{path: p.yaml}]\nsecretGenerator: [{name: s, files: [f], envs: [e]}]\n",
+				"k/kustomization.yaml": "resources: [a.yaml, empty, /abs, ../../out, ../outside.yaml]\ncomponents: [file.yaml, gone]\ntransformers: [t]\npatches: [{path: p.yaml}, {path: empty}]\nsecretGenerator: [{name: s, files: [f], envs: [e]}]\n",
 				"k/empty/x.txt":        "", "k/file.yaml": configMap("x"), "outside.yaml": configMap("y"),
 				"kustomization.yaml": "resources: [k]\n",
 			},
@@ -116,6 +123,7 @@ generators: ["apiVersion: builtin\nkind: SecretGenerator\nmetadata: {name: g}\nf
 				`components: "gone" does not exist`,
 				`transformers: "t" does not exist`,
 				`patches: "p.yaml" does not exist`,
+				`patches: "empty" is a folder, not a file`,
 				`configMapGenerator and secretGenerator: "e" does not exist`,
 				`configMapGenerator and secretGenerator: "f" does not exist`,
 			},
@@ -193,19 +201,20 @@ generators: ["apiVersion: builtin\nkind: SecretGenerator\nmetadata: {name: g}\nf
 	}
 }
 
-func TestRemotePaths(t *testing.T) {
+func TestIsRemote(t *testing.T) {
 	remote := []string{
 		"https://example.org/a.yaml", "HTTP://example.org", "git::https://example.org/x", "git@github.com:org/repo", "github.com/org/repo",
 		"GitHub.com:org/repo", "ssh://git@example.org/x", "file:///etc/passwd", "org-1@example.org:a/b",
 	}
-	local := []string{"a.yaml", "../base", "github.com.yaml", "base/github.com/x", "a@b.yaml/x", "x@", "https.yaml"}
+	local := []string{"a.yaml", "../base", "github.com.yaml", "base/github.com/x", "https.yaml", "alice@example.org.yaml"}
+	fsys := files(t, map[string]string{"alice@example.org.yaml": ""}).FS
 	for _, entry := range remote {
-		if !isRemote(entry) {
+		if !isRemote(fsys, entry, entry) {
 			t.Errorf("%q is not taken for remote", entry)
 		}
 	}
 	for _, entry := range local {
-		if isRemote(entry) && !slices.Contains([]string{"a@b.yaml/x", "x@"}, entry) {
+		if isRemote(fsys, entry, entry) {
 			t.Errorf("%q is taken for remote", entry)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"strings"
 	"time"
@@ -37,10 +38,27 @@ func checkSchemas(ctx context.Context, loaded *chart.Chart, values, sensitive ma
 			problems = append(problems, fmt.Errorf("the value of %q must be a map: it holds the values of the subchart of that name", sub.Name()))
 			continue
 		}
-		innerSensitive, _ := sensitive[sub.Name()].(map[string]any)
-		problems = append(problems, each(checkSchemas(ctx, sub, inner, innerSensitive))...)
+		problems = append(problems, each(checkSchemas(ctx, sub, inner, sensitiveOf(sensitive, sub.Name())))...)
 	}
 	return errors.Join(problems...)
+}
+
+// sensitiveOf returns the sensitive part of a subchart's values. Helm copies
+// the global values into them.
+func sensitiveOf(sensitive map[string]any, subchart string) map[string]any {
+	own, _ := sensitive[subchart].(map[string]any)
+	global, _ := sensitive[chartutil.GlobalKey].(map[string]any)
+	if global == nil {
+		return own
+	}
+	all := maps.Clone(global)
+	if ownGlobal, ok := own[chartutil.GlobalKey].(map[string]any); ok {
+		maps.Copy(all, ownGlobal)
+	}
+	merged := map[string]any{}
+	maps.Copy(merged, own)
+	merged[chartutil.GlobalKey] = all
+	return merged
 }
 
 var remoteRef = regexp.MustCompile(`"\$ref"\s*:\s*"(https?://[^"#]+)`)

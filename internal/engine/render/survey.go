@@ -68,7 +68,7 @@ func (s *surveyed) folder(folder string) {
 		return
 	}
 	k.FixKustomization()
-	if len(k.HelmCharts) > 0 || k.HelmGlobals != nil {
+	if len(k.HelmCharts) > 0 {
 		s.refuse(file, errors.New("helmCharts is not supported: kustomize would run the helm command; use helm_chart as the source"))
 	}
 	for _, list := range entriesOf(&k) {
@@ -79,76 +79,8 @@ func (s *surveyed) folder(folder string) {
 	s.generated(file, &k)
 }
 
-// entryKind says what an entry of a kustomization file may name.
-type entryKind int
-
-const (
-	fileEntry     entryKind = iota // a file
-	manifestEntry                  // a file of manifests, or a kustomization
-	folderEntry                    // a kustomization
-	pluginEntry                    // a file of plugin settings, a kustomization of them, or the settings themselves
-	patchEntry                     // a file, or the patch itself
-)
-
-type entryList struct {
-	field   string
-	kind    entryKind
-	entries []string
-}
-
-// entriesOf lists everything in a kustomization file that names a file or a
-// folder.
-func entriesOf(k *types.Kustomization) []entryList {
-	var patches, replacements, generated, strategic []string
-	for _, patch := range append(slices.Clone(k.Patches), k.PatchesJson6902...) {
-		patches = append(patches, patch.Path)
-	}
-	for _, replacement := range k.Replacements {
-		replacements = append(replacements, replacement.Path)
-	}
-	for _, patch := range k.PatchesStrategicMerge {
-		strategic = append(strategic, string(patch))
-	}
-	for _, args := range generatorArgs(k) {
-		generated = append(generated, args.EnvSources...)
-		for _, file := range args.FileSources {
-			if _, after, named := strings.Cut(file, "="); named {
-				file = after
-			}
-			generated = append(generated, file)
-		}
-	}
-	return []entryList{
-		{"resources", manifestEntry, k.Resources},
-		{"components", folderEntry, k.Components},
-		{"generators", pluginEntry, k.Generators},
-		{"transformers", pluginEntry, k.Transformers},
-		{"validators", pluginEntry, k.Validators},
-		{"crds", fileEntry, k.Crds},
-		{"configurations", fileEntry, k.Configurations},
-		{"openapi", fileEntry, []string{k.OpenAPI["path"]}},
-		{"patches", fileEntry, patches},
-		{"replacements", fileEntry, replacements},
-		{"patchesStrategicMerge", patchEntry, strategic},
-		{"configMapGenerator and secretGenerator", fileEntry, generated},
-	}
-}
-
-func generatorArgs(k *types.Kustomization) []types.GeneratorArgs {
-	var all []types.GeneratorArgs
-	for _, args := range k.ConfigMapGenerator {
-		all = append(all, args.GeneratorArgs)
-	}
-	for _, args := range k.SecretGenerator {
-		all = append(all, args.GeneratorArgs)
-	}
-	return all
-}
-
 // wrongType is how Go's JSON reader says that a field has another type.
 var wrongType = regexp.MustCompile(`cannot unmarshal (\w+) into Go struct field \w+\.(\S+) of type (\S+)`)
-
-var userAtHost = regexp.MustCompile(`^[a-z][a-z0-9-]*@`)
 
 // entry surveys what one entry names.
 func (s *surveyed) entry(folder, file string, list entryList, entry string) {
@@ -158,8 +90,8 @@ func (s *surveyed) entry(folder, file string, list entryList, entry string) {
 	case entry == "" && list.kind == fileEntry, inline && list.kind == patchEntry:
 	case inline:
 		s.pluginSettings(file, []byte(entry))
-	case isRemote(entry):
-		s.refuse(file, fmt.Errorf("%s: %q is on the network, which is not read while rendering: copy it into the source", list.field, entry))
+	case isRemote(s.in.FS, entry, target):
+		s.refuse(file, onNetwork(list.field, entry))
 	case path.IsAbs(entry):
 		s.refuse(file, fmt.Errorf("%s: %q is an absolute path: make it relative to the kustomization file", list.field, entry))
 	case !fs.ValidPath(target):
@@ -172,7 +104,7 @@ func (s *surveyed) entry(folder, file string, list entryList, entry string) {
 	case list.kind != fileEntry && kustomizationFile(s.in.FS, target) != "":
 		s.folder(target)
 	case list.kind != patchEntry:
-		s.refuse(file, fmt.Errorf("%s: %q %s", list.field, entry, s.absence(target)))
+		s.refuse(file, fmt.Errorf("%s: %q %s", list.field, entry, s.absence(list, target)))
 	}
 }
 
@@ -184,11 +116,15 @@ func (s *surveyed) readable(folder, target string) bool {
 
 // absence says what is wrong with a target that is neither file nor
 // kustomization.
-func (s *surveyed) absence(target string) string {
-	if info, err := fs.Stat(s.in.FS, target); err == nil && info.IsDir() {
-		return "is a folder without a kustomization file"
+func (s *surveyed) absence(list entryList, target string) string {
+	info, err := fs.Stat(s.in.FS, target)
+	switch {
+	case err != nil || !info.IsDir():
+		return "does not exist"
+	case list.kind == fileEntry:
+		return "is a folder, not a file"
 	}
-	return "does not exist"
+	return "is a folder without a kustomization file"
 }
 
 // content surveys a file that an entry names.
@@ -213,6 +149,10 @@ func (s *surveyed) content(file, target string, list entryList, entry string) {
 	found, err := object.Decode(s.in.origin(target), text)
 	s.problems = append(s.problems, each(err)...)
 	for _, manifest := range found {
+		if manifest.Object.GetAPIVersion() == "builtin" {
+			// A kustomization may hold the plugins of another one.
+			s.pluginSetting(target, manifest)
+		}
 		s.written = append(s.written, writtenObject{id: manifest.ID(), origin: manifest.Origin})
 	}
 }
@@ -222,34 +162,19 @@ func (s *surveyed) content(file, target string, list entryList, entry string) {
 func (s *surveyed) pluginSettings(file string, text []byte) {
 	found, _ := object.Decode(object.Origin{}, text)
 	for _, manifest := range found {
-		for _, entry := range remotePaths("", manifest.Object.Object) {
-			s.refuse(file, fmt.Errorf("%s: %q is on the network, which is not read while rendering: copy it into the source", manifest.ID(), entry))
-		}
+		s.pluginSetting(file, manifest)
 	}
 }
 
-// pathFields are the fields of built-in plugins that name files.
-var pathFields = []string{"path", "paths", "file", "files", "env", "envs", "targetFilePath", "valuesFile", "additionalValuesFiles", "argsFromFile"}
-
-func remotePaths(field string, value any) []string {
-	var found []string
-	switch v := value.(type) {
-	case map[string]any:
-		for key, item := range v {
-			found = append(found, remotePaths(key, item)...)
-		}
-	case []any:
-		for _, item := range v {
-			found = append(found, remotePaths(field, item)...)
-		}
-	case string:
-		_, after, named := strings.Cut(v, "=")
-		if slices.Contains(pathFields, field) && (isRemote(v) || named && isRemote(after)) {
-			found = append(found, v)
-		}
+func (s *surveyed) pluginSetting(file string, manifest object.Manifest) {
+	for _, entry := range remotePaths("", manifest.Object.Object) {
+		s.refuse(file, onNetwork(manifest.ID(), entry))
 	}
-	slices.Sort(found)
-	return found
+}
+
+// onNetwork refuses an entry of a field or of a plugin.
+func onNetwork(of any, entry string) error {
+	return fmt.Errorf("%s: %q is on the network, which is not read while rendering: copy it into the source", of, entry)
 }
 
 // generated notes the objects that generators make: their place is the
@@ -268,7 +193,7 @@ func (s *surveyed) generated(file string, k *types.Kustomization) {
 // names by prefixes and suffixes only, so the longest name that is part of the
 // new one is taken; when several files could be meant, the kustomization is
 // named that was built.
-func (s *surveyed) origin(in Input, id object.ID) object.Origin {
+func (s *surveyed) origin(id object.ID) object.Origin {
 	var best []writtenObject
 	for _, w := range s.written {
 		if w.id.GroupKind() != id.GroupKind() || !strings.Contains(id.Name, w.id.Name) {
@@ -288,5 +213,10 @@ func (s *surveyed) origin(in Input, id object.ID) object.Origin {
 	if len(best) == 1 {
 		return best[0].origin
 	}
-	return in.origin(kustomizationFile(in.FS, in.root()))
+	return s.root()
+}
+
+// root is the kustomization file that is built.
+func (s *surveyed) root() object.Origin {
+	return s.in.origin(kustomizationFile(s.in.FS, s.in.root()))
 }

@@ -288,7 +288,9 @@ func (a *applier) result() *Result {
 		objects = p.Planned.Objects
 	}
 	memory := memoryOf(a.record, p.clusterID)
-	memory.Capabilities = p.release.capabilities
+	if a.record.Chart {
+		memory.Capabilities = p.release.capabilities
+	}
 	return &Result{
 		Started: true, Objects: objects, Status: statusOf(a.record), Revision: p.Planned.Revision,
 		Artifact: p.Planned.Artifact, Summary: p.Planned.Summary, Memory: memory,

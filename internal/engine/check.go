@@ -51,7 +51,7 @@ func (e *Engine) check(ctx context.Context, plan *Plan, options PlanOptions) err
 	}
 	plan.Warnings = append(plan.Warnings, plan.warnings(findings)...)
 	e.dryRuns.save()
-	return errors.Join(problems...)
+	return errors.Join(append(problems, repeated(wants)...)...)
 }
 
 // observe lists what the component has in the cluster. A component without a

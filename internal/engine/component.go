@@ -90,7 +90,8 @@ type Memory struct {
 	Leaves map[string]map[string]Leaf `json:"leaves,omitempty"`
 	// Live are the keyed hashes of the live projections.
 	Live map[string]string `json:"live,omitempty"`
-	// Capabilities are what the cluster offered when it was last read.
+	// Capabilities are what the cluster offered when it was last read; only
+	// where the objects come from a chart, which may ask for it.
 	Capabilities Capabilities `json:"capabilities,omitzero"`
 	// Inventory names the objects, for the day when the record is gone.
 	Inventory []MemoryItem `json:"inventory,omitempty"`

@@ -181,6 +181,12 @@ func TestDecideAboutSpecialObjects(t *testing.T) {
 				s.Recorded = &record.Item{Digest: onceDigest, Phase: record.Completed}
 			}, Keep,
 		},
+		"an object that went while it was purged is not applied again": {
+			func(s *Situation) { s.Ownership, s.Recorded.Phase = Absent, record.Completing }, Keep,
+		},
+		"an object that is still there after its purge began is kept, and purged then": {
+			func(s *Situation) { s.Recorded.Phase = record.Completing }, Keep,
+		},
 		"a completed object is applied again when its digest changes": {
 			func(s *Situation) { s.Ownership, s.Recorded, s.Digest = Absent, completedItem, "d2" }, Create,
 		},

@@ -26,7 +26,7 @@ func (a *applier) startRecord() *record.Record {
 	rec.OwnerID, rec.Holder, rec.ProviderVersion = p.owner.ID, holder(), a.e.options.Version
 	rec.Phase, rec.Reason = record.Processing, "Applying"
 	rec.Revision, rec.Install = p.Planned.Revision, !p.release.installed
-	rec.Artifact, rec.Inputs = record.Artifact(p.Planned.Artifact), p.Component.Inputs
+	rec.Artifact, rec.Chart, rec.Inputs = record.Artifact(p.Planned.Artifact), p.rendered.chart, p.Component.Inputs
 	rec.Intended, rec.Leaves = p.Planned.Intended, a.leaves(rec.Key)
 	rec.Inventory = a.inventory()
 	rec.Updated = a.e.now().UTC()

@@ -299,6 +299,19 @@ func TestFieldsOfFormerToolsAreTakenOverAtAdoption(t *testing.T) {
 		})
 	}
 
+	t.Run("those that a former tool applied go, too", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t)
+		r.apply("kustomize-controller", "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {k: theirs, extra: theirs}}")
+		r.apply("other-tool", "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {other: theirs}}")
+		s := r.story("c", manifest)
+		if warnings := text(s.mustPlan().Warnings); !strings.Contains(warnings, `.data.extra: "theirs"`) || strings.Contains(warnings, ".data.other") {
+			t.Errorf("the plan shows another thing than what goes:\n%s", warnings)
+		}
+		s.mustApply()
+		r.wantFields(map[string]any{"ConfigMap/x data.k": "ours", "ConfigMap/x data.extra": nil, "ConfigMap/x data.other": "theirs"})
+	})
+
 	t.Run("what helm adds after the adoption stays", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t)

@@ -25,6 +25,10 @@ func (a *applier) purge(ctx context.Context, later []applyWave) error {
 	if len(removals) == 0 {
 		return nil
 	}
+	// Whoever finds the record after an interruption must not run them again.
+	if err := a.plan.store.Save(ctx, a.record); err != nil {
+		return err
+	}
 	r := &remover{e: a.e, owner: a.plan.owner, guard: a.e.pruneGuard(a.plan), deadline: a.deadline, gone: a.completed}
 	return r.run(ctx, removals)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,7 +25,7 @@ func (e *Engine) reclaimed(ctx context.Context, change *Change) ([]string, error
 	if len(managers) == 0 {
 		return nil, nil
 	}
-	taken, held, err := fieldSets(change.Live, managers)
+	taken, held, err := fieldSets(change.Live, e.takesOver(change))
 	if err != nil {
 		return nil, fmt.Errorf("%s: reading its managed fields: %w", change.ID, err)
 	}
@@ -80,9 +79,9 @@ func (e *Engine) shownFields(of *typed.TypedValue, fields *fieldpath.Set, change
 	return e.comparable(&unstructured.Unstructured{Object: content})
 }
 
-// fieldSets returns the fields that are taken from the named managers, and
-// those that others hold besides.
-func fieldSets(live *unstructured.Unstructured, managers []string) (taken, held *fieldpath.Set, err error) {
+// fieldSets returns the fields that are taken over, and those that others hold
+// besides.
+func fieldSets(live *unstructured.Unstructured, takes func(metav1.ManagedFieldsEntry) bool) (taken, held *fieldpath.Set, err error) {
 	taken, held = fieldpath.NewSet(), fieldpath.NewSet()
 	for _, entry := range live.GetManagedFields() {
 		if entry.FieldsV1 == nil {
@@ -92,7 +91,7 @@ func fieldSets(live *unstructured.Unstructured, managers []string) (taken, held 
 		if err := set.FromJSON(bytes.NewReader(entry.FieldsV1.Raw)); err != nil {
 			return nil, nil, err
 		}
-		if entry.Operation == metav1.ManagedFieldsOperationUpdate && entry.Subresource == "" && slices.Contains(managers, entry.Manager) {
+		if takes(entry) {
 			taken = taken.Union(set)
 		} else {
 			held = held.Union(set)

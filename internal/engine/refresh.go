@@ -44,13 +44,13 @@ func (e *Engine) Refresh(ctx context.Context, id Identity, prior Prior) (*Refres
 	if err != nil {
 		return nil, e.connectionError(err)
 	}
-	capabilities, err := e.capabilities(ctx)
-	if err != nil {
-		return nil, err
-	}
 	lost := rec == nil
 	if lost {
 		rec = recordFromMemory(id, owner, prior)
+	}
+	capabilities, err := e.capabilitiesFor(ctx, rec)
+	if err != nil {
+		return nil, err
 	}
 	r := &refresher{e: e, owner: owner, record: rec, renewed: prior.Memory.Live}
 	objects, hashes, err := r.objects(ctx)
@@ -75,6 +75,15 @@ func (e *Engine) Refresh(ctx context.Context, id Identity, prior Prior) (*Refres
 		}}
 	}
 	return refreshed, nil
+}
+
+// capabilitiesFor reads what the cluster offers where a later plan may depend
+// on it. Others would only see private state change with every new type.
+func (e *Engine) capabilitiesFor(ctx context.Context, rec *record.Record) (Capabilities, error) {
+	if !rec.Chart {
+		return Capabilities{}, nil
+	}
+	return e.capabilities(ctx)
 }
 
 // statusOf is the status attribute for a record.
@@ -154,7 +163,7 @@ func (r *refresher) object(ctx context.Context, item *record.Item, live *unstruc
 		// It was never applied: the apply that should have was stopped.
 		return nil
 	}
-	if item.Phase == record.Completed {
+	if item.Phase == record.Completed || item.Phase == record.Completing {
 		r.keep(item, item.Planned, item.Live)
 		return nil
 	}

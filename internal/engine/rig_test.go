@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -129,6 +130,17 @@ type wire struct {
 	requests []request
 	before   func(*http.Request)
 	after    func(*http.Request, *http.Response) (*http.Response, error)
+	// last is the last request that is sent; all later ones fail.
+	last func(request) bool
+	over bool
+}
+
+// refuseAfter cuts the connection after the first request that a condition
+// holds for, as the death of the process would. nil mends it.
+func (w *wire) refuseAfter(last func(request) bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.last, w.over = last, false
 }
 
 func (w *wire) wrap(next http.RoundTripper) http.RoundTripper { return &tap{w, next} }
@@ -142,8 +154,12 @@ func (t *tap) RoundTrip(req *http.Request) (*http.Response, error) {
 	w := t.wire
 	w.mu.Lock()
 	w.requests = append(w.requests, request{req.Method, req.URL.Path, req.URL.RawQuery})
-	before, after := w.before, w.after
+	before, after, over := w.before, w.after, w.over
+	w.over = over || w.last != nil && w.last(request{req.Method, req.URL.Path, req.URL.RawQuery})
 	w.mu.Unlock()
+	if over {
+		return nil, syscall.ECONNREFUSED
+	}
 	if before != nil {
 		before(req)
 	}
@@ -363,6 +379,17 @@ func (r *rig) editAs(manager, id, patch string) {
 	_, err := r.client(obj).Patch(r.Context(), obj.GetName(), types.MergePatchType, []byte(r.place(patch)), metav1.PatchOptions{FieldManager: manager})
 	if err != nil {
 		r.Fatal(err)
+	}
+}
+
+// apply applies an object server-side, as another tool does.
+func (r *rig) apply(manager, manifest string) {
+	r.Helper()
+	for _, obj := range r.parse(manifest) {
+		_, err := r.client(obj).Apply(r.Context(), obj.GetName(), obj, metav1.ApplyOptions{FieldManager: manager, Force: true})
+		if err != nil {
+			r.Fatal(err)
+		}
 	}
 }
 

@@ -42,6 +42,22 @@ func TestUpdatePolicies(t *testing.T) {
 		r.wantFields(map[string]any{"ConfigMap/x data.k": "changed", "ConfigMap/x data.extra": nil, "ConfigMap/x metadata.labels.by": nil})
 	})
 
+	t.Run("ssa-override removes what kubectl applied, too", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t)
+		manifest := strings.ReplaceAll(oneMap, "POLICY", "ssa-override")
+		s := r.story("c", manifest)
+		s.mustApply()
+		r.apply("kubectl", "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {extra: by hand}}")
+		s.wantNothingToDo()
+		s.write(strings.ReplaceAll(manifest, "ours", "changed"))
+		if warnings := text(s.mustPlan().Warnings); !strings.Contains(warnings, `.data.extra: "by hand"`) {
+			t.Errorf("the plan does not show what goes:\n%s", warnings)
+		}
+		s.mustApply()
+		r.wantFields(map[string]any{"ConfigMap/x data.k": "changed", "ConfigMap/x data.extra": nil})
+	})
+
 	t.Run("ssa-override leaves what a controller added", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t)

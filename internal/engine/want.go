@@ -104,23 +104,31 @@ func renderKey(digest string, in render.Input) string {
 func (e *Engine) wants(c Component, output *render.Output) (*Rendered, error) {
 	rendered := &Rendered{Notes: output.Notes, chart: output.ChartName != "", types: typesOfCRDs(output.Manifests)}
 	var problems []error
-	seen := map[object.ID]*Want{}
 	for _, manifest := range output.Manifests {
 		want, errs := e.want(c, manifest, rendered.types)
 		want.Unstable = output.Unstable[manifest.ID()]
 		problems = append(problems, errs...)
+		rendered.Wants = append(rendered.Wants, want)
+	}
+	problems = append(problems, repeated(rendered.Wants)...)
+	problems = append(problems, orderViolations(rendered.Wants)...)
+	return rendered, errors.Join(problems...)
+}
+
+// repeated returns an error for every object that occurs a second time.
+func repeated(wants []*Want) []error {
+	var problems []error
+	seen := make(map[object.ID]*Want, len(wants))
+	for _, want := range wants {
 		if other := seen[want.ID]; other != nil {
 			problems = append(problems, &ObjectError{
 				ID: want.ID, Origin: want.Origin, Title: "Object occurs twice",
 				Err: fmt.Errorf("it is also in %s; the same object may occur once in a component, whatever its version", other.Origin),
 			})
-			continue
 		}
 		seen[want.ID] = want
-		rendered.Wants = append(rendered.Wants, want)
 	}
-	problems = append(problems, orderViolations(rendered.Wants)...)
-	return rendered, errors.Join(problems...)
+	return problems
 }
 
 func (e *Engine) want(c Component, manifest object.Manifest, types map[schema.GroupVersionKind]cluster.Type) (*Want, []error) {

@@ -126,10 +126,8 @@ func (a *applier) update(ctx context.Context, change *Change) (*unstructured.Uns
 			return a.e.cluster.Replace(ctx, change.Type, replacement(obj, change.Live), cluster.Persist)
 		})
 	}
-	if managers := a.e.managersToTakeOver(change); len(managers) > 0 {
-		if err := a.e.cluster.TakeOver(ctx, change.Type, change.Live, managers); err != nil {
-			return nil, err
-		}
+	if err := a.e.cluster.TakeOver(ctx, change.Type, change.Live, a.e.takesOver(change)); err != nil {
+		return nil, err
 	}
 	obj.SetUID(change.Live.GetUID())
 	return a.persist(ctx, change, func() (*unstructured.Unstructured, error) {
@@ -161,26 +159,38 @@ func union(first, second []string) []string {
 // never taken over: removing it would roll out all pods again.
 const restartManager = "kubectl-rollout"
 
-// managersToTakeOver lists the managers whose fields become ours before an
+// takesOver says of which managers' entries the fields become ours before an
 // apply (semantics.md, section 4, "How").
+func (e *Engine) takesOver(change *Change) func(metav1.ManagedFieldsEntry) bool {
+	override := change.Policies.Update == UpdateSSAOverride
+	return func(entry metav1.ManagedFieldsEntry) bool {
+		switch {
+		case entry.Subresource != "", entry.Manager == restartManager:
+			return false
+		case entry.Manager == e.options.FieldManager:
+			return override && entry.Operation == metav1.ManagedFieldsOperationUpdate
+		case change.Action == Adopt && hasPrefix(entry.Manager, e.options.AdoptedFieldManagers):
+			return true
+		default:
+			return override && hasPrefix(entry.Manager, e.options.ReclaimedFieldManagers)
+		}
+	}
+}
+
+// managersToTakeOver names the managers whose fields become ours.
 func (e *Engine) managersToTakeOver(change *Change) []string {
-	var prefixes []string
-	if change.Policies.Update == UpdateSSAOverride {
-		prefixes = append(prefixes, e.options.ReclaimedFieldManagers...)
-	}
-	if change.Action == Adopt {
-		prefixes = append(prefixes, e.options.AdoptedFieldManagers...)
-	}
+	takes := e.takesOver(change)
 	var managers []string
 	for _, entry := range change.Live.GetManagedFields() {
-		if entry.Operation != metav1.ManagedFieldsOperationUpdate || entry.Subresource != "" || entry.Manager == restartManager {
-			continue
-		}
-		if entry.Manager == e.options.FieldManager && change.Policies.Update == UpdateSSAOverride || slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(entry.Manager, prefix) }) {
+		if takes(entry) && !slices.Contains(managers, entry.Manager) {
 			managers = append(managers, entry.Manager)
 		}
 	}
 	return managers
+}
+
+func hasPrefix(text string, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(text, prefix) })
 }
 
 func (a *applier) recreate(ctx context.Context, change *Change) (*unstructured.Unstructured, error) {

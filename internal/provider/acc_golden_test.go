@@ -78,7 +78,7 @@ func (s *story) golden(name, text string) {
 	if err != nil {
 		s.Fatalf("run the test with -update to write the golden file: %v", err)
 	}
-	if diff := cmp.Diff(string(want), text); diff != "" {
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(text, "\n")); diff != "" {
 		s.Errorf("%s (-want +got):\n%s", path, diff)
 	}
 }

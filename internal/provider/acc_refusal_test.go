@@ -42,7 +42,17 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {name: good}
 `},
-		"B43 an object that occurs twice": {golden: "refused-duplicate", files: `
+		"B43 an object that occurs twice in two versions": {golden: "refused-duplicate-version", files: `
+-- manifests/a.yaml --
+apiVersion: autoscaling/v1
+kind: HorizontalPodAutoscaler
+metadata: {name: web}
+-- manifests/b.yaml --
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web}
+`},
+		"B43 an object that occurs twice, with its namespace and without": {golden: "refused-duplicate", files: `
 -- manifests/a.yaml --
 apiVersion: v1
 kind: ConfigMap
@@ -55,14 +65,6 @@ metadata: {name: settings}
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: settings, namespace: NAMESPACE}
----
-apiVersion: autoscaling/v1
-kind: HorizontalPodAutoscaler
-metadata: {name: web}
----
-apiVersion: autoscaling/v2
-kind: HorizontalPodAutoscaler
-metadata: {name: web}
 `},
 		"B45 what identifies an object is missing": {golden: "refused-missing-name", files: `
 -- manifests/app.yaml --

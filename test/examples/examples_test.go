@@ -178,9 +178,13 @@ func (e *example) decode(into any, text string) {
 	}
 }
 
+// expectEmptyPlan plans, and plans a refresh: what a refresh stores besides the attributes may not
+// change either, or every run would write the state anew.
 func (e *example) expectEmptyPlan(args ...string) {
 	e.t.Helper()
-	e.terraform(0, e.withVariables("plan", append(args, "-detailed-exitcode")...)...)
+	args = append(args, "-detailed-exitcode")
+	e.terraform(0, e.withVariables("plan", args...)...)
+	e.terraform(0, e.withVariables("plan", append(args, "-refresh-only")...)...)
 }
 
 // plan returns the changes of objects that a plan announces.

@@ -132,12 +132,23 @@ func (c *Cluster) Delete(ctx context.Context, t Type, namespace, name string, ui
 	return err
 }
 
-// TakeOver makes the fields that the named managers hold by an Update ours, so
-// that those missing from the next apply are removed. It writes nothing when
-// there is nothing to take, and fails with a conflict when the object changed
-// since it was read.
-func (c *Cluster) TakeOver(ctx context.Context, t Type, live *unstructured.Unstructured, managers []string) error {
-	patch, err := csaupgrade.UpgradeManagedFieldsPatch(live, sets.New(managers...), c.FieldManager)
+// TakeOver makes fields that other managers hold ours, so that those missing
+// from the next apply are removed. takes chooses among the managers' entries. It
+// writes nothing when there is nothing to take, and fails with a conflict when
+// the object changed since it was read.
+func (c *Cluster) TakeOver(ctx context.Context, t Type, live *unstructured.Unstructured, takes func(metav1.ManagedFieldsEntry) bool) error {
+	managers := sets.New[string]()
+	entries := live.GetManagedFields()
+	for i, entry := range entries {
+		if takes(entry) {
+			managers.Insert(entry.Manager)
+			// What was applied goes the same way as what was updated.
+			entries[i].Operation = metav1.ManagedFieldsOperationUpdate
+		}
+	}
+	updated := live.DeepCopy()
+	updated.SetManagedFields(entries)
+	patch, err := csaupgrade.UpgradeManagedFieldsPatch(updated, managers, c.FieldManager)
 	if err != nil || patch == nil {
 		return err
 	}

@@ -6,6 +6,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -126,7 +127,8 @@ func (c *Cluster) APIVersions(ctx context.Context) ([]string, error) {
 			versions = append(versions, list.GroupVersion+"/"+resource.Kind)
 		}
 	}
-	return versions, nil
+	slices.Sort(versions)
+	return slices.Compact(versions), nil
 }
 
 func deref(groups []*metav1.APIGroup) []metav1.APIGroup {

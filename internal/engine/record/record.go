@@ -60,6 +60,9 @@ type Record struct {
 	Updated   time.Time `json:"updated"`
 
 	Artifact Artifact `json:"artifact"`
+	// Chart: the objects come from a Helm chart, which may ask what the cluster
+	// offers.
+	Chart bool `json:"chart,omitempty"`
 	// Inputs are the attributes of the resource, secret ones left out.
 	Inputs map[string]any `json:"inputs,omitempty"`
 

@@ -161,7 +161,7 @@ func (b *bench) countRequests(ctx context.Context) (refresh, plan requests, err 
 	if _, err := count("apply", "-auto-approve"); err != nil {
 		return nil, nil, err
 	}
-	if refresh, err = count("plan", "-refresh-only", "-detailed-exitcode"); err != nil {
+	if refresh, err = count("plan", "-refresh-only"); err != nil {
 		return nil, nil, err
 	}
 	if plan, err = count("plan", "-detailed-exitcode"); err != nil {

@@ -101,6 +101,7 @@ func (e *example) run() {
 	before := e.settled(components)
 	e.apply()
 	e.expectUntouched(before, e.settled(components))
+	e.expectSameState()
 
 	change := "-var-file=change.tfvars"
 	if got := e.plan(change); !maps.Equal(got, e.changes) {
@@ -178,13 +179,29 @@ func (e *example) decode(into any, text string) {
 	}
 }
 
-// expectEmptyPlan plans, and plans a refresh: what a refresh stores besides the attributes may not
-// change either, or every run would write the state anew.
 func (e *example) expectEmptyPlan(args ...string) {
 	e.t.Helper()
-	args = append(args, "-detailed-exitcode")
-	e.terraform(0, e.withVariables("plan", args...)...)
-	e.terraform(0, e.withVariables("plan", append(args, "-refresh-only")...)...)
+	e.terraform(0, e.withVariables("plan", append(args, "-detailed-exitcode")...)...)
+}
+
+// expectSameState refreshes: what a refresh stores, also besides the attributes, may not change, or
+// every run would write the state anew.
+func (e *example) expectSameState() {
+	e.t.Helper()
+	before := e.stateResources()
+	e.terraform(0, e.withVariables("apply", "-refresh-only", "-auto-approve")...)
+	if after := e.stateResources(); after != before {
+		e.t.Errorf("a refresh changed the state from\n%s\nto\n%s", before, after)
+	}
+}
+
+func (e *example) stateResources() string {
+	e.t.Helper()
+	var state struct {
+		Resources json.RawMessage `json:"resources"`
+	}
+	e.decode(&state, e.terraform(0, "state", "pull"))
+	return string(state.Resources)
 }
 
 // plan returns the changes of objects that a plan announces.

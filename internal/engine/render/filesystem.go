@@ -12,8 +12,8 @@ import (
 )
 
 // sourceRoot is where kustomize sees the files of the source. Its messages
-// name paths below it.
-const sourceRoot = "/source"
+// name paths below it; no file of a source is called like it.
+const sourceRoot = "/component.source"
 
 var errReadOnly = errors.New("the source is read-only")
 

@@ -34,8 +34,8 @@ var kustomizeNoise = []struct {
 	{regexp.MustCompile(`(?:accumulating resources: )?accumulation err='accumulating resources from '[^']*': '[^']*' must resolve to a file': ` +
 		`recursed (?:accumulation of|merging from) path '([^']*)': `), "in $1: "},
 	{regexp.MustCompile(`\s*internal\.config\.kubernetes\.io/\S+`), ""},
-	{regexp.MustCompile(sourceRoot + "/"), ""},
-	{regexp.MustCompile(sourceRoot + `\b`), "."},
+	{regexp.MustCompile(regexp.QuoteMeta(sourceRoot) + "/"), ""},
+	{regexp.MustCompile(regexp.QuoteMeta(sourceRoot)), "."},
 }
 
 // kustomizeError makes a message of kustomize fit to be read: objects are

@@ -189,7 +189,7 @@ generators: ["apiVersion: builtin\nkind: SecretGenerator\nmetadata: {name: g}\nf
 			_, err := Render(t.Context(), files(t, test.files))
 			wantProblems(t, err, test.want...)
 			text := err.Error()
-			for _, noise := range []string{"s3cr3t", "internal.config.kubernetes.io", "/source", `{"apiVersion"`} {
+			for _, noise := range []string{"s3cr3t", "internal.config.kubernetes.io", "component.source", `{"apiVersion"`} {
 				if strings.Contains(text, noise) {
 					t.Errorf("the error holds %q: %s", noise, text)
 				}

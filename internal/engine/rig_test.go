@@ -393,17 +393,6 @@ func (r *rig) apply(manager, manifest string) {
 	}
 }
 
-// editStatus sets the status of an object, as its controller does.
-func (r *rig) editStatus(id, status string) {
-	r.Helper()
-	obj := r.named(id)
-	_, err := r.client(obj).Patch(r.Context(), obj.GetName(), types.MergePatchType, []byte(`{"status": `+status+`}`),
-		metav1.PatchOptions{FieldManager: "controller"}, "status")
-	if err != nil {
-		r.Fatal(err)
-	}
-}
-
 // remove asks for the deletion of an object, as kubectl delete --wait=false.
 func (r *rig) remove(id string) {
 	r.Helper()

@@ -48,7 +48,7 @@ func fieldOwners(obj *unstructured.Unstructured) map[string]string {
 	for _, entry := range obj.GetManagedFields() {
 		name := string(entry.Operation) + " " + entry.Manager + " " + entry.Subresource + " " + entry.APIVersion
 		if entry.FieldsV1 != nil {
-			owners[name] = string(entry.FieldsV1.Raw)
+			owners[name] = entry.FieldsV1.GetRawString()
 		}
 	}
 	return owners

@@ -222,7 +222,7 @@ func TestAccComponentB60Interrupted(t *testing.T) {
 	s.files(unable)
 	s.component()
 	said := s.interrupted(func() bool { return s.exists("Deployment.apps/NAMESPACE/web") })
-	s.expectSays(said, "The operation was interrupted", "run apply again to continue")
+	s.expectSays(said, "The operation was interrupted", "run the same command again to continue")
 	if web, tainted := s.state("component.web"); !tainted || web.Status != "Interrupted" {
 		t.Errorf("the status is %q, tainted: %v", web.Status, tainted)
 	}

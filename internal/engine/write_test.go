@@ -218,7 +218,7 @@ func TestTerminatingObjectsAreWaitedForAndCreatedAnew(t *testing.T) {
 		return r.mustLive(id).GetUID()
 	}
 	// release takes the finalizer away as soon as the engine watches the object.
-	release := func(r *rig, s *story, id string) {
+	release := func(r *rig, _ *story, id string) {
 		t := r.T
 		done := make(chan struct{})
 		go func() {

@@ -290,8 +290,8 @@ func TestDifferencesAreShortAndHideSecrets(t *testing.T) {
 	got := differences("", before, after)
 	want := []string{
 		"     .data.a: (sensitive) -> (sensitive)",
-		"     .data.c: (sensitive) -> (sensitive)",
-		"     .gone: true -> null",
+		"     .data.c: (none) -> (sensitive)",
+		"     .gone: true -> (removed)",
 		"     .list: [1] -> [1,2]",
 		`     .text: "` + strings.Repeat("ä", 49) + `… -> "ä"`,
 	}

@@ -385,26 +385,40 @@ spec: {backoffLimit: 0, template: {metadata: {annotations: {cluster.test/fail: e
 	}
 }
 
+// A reapply interval never makes a plan non-empty. When an update runs anyway,
+// older objects are applied too, and so lose what the refresh did not see.
 func TestReapplyInterval(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	const two = `
+	const three = `
 {apiVersion: v1, kind: ConfigMap, metadata: {name: old}, data: {k: "1"}}
 ---
 {apiVersion: v1, kind: ConfigMap, metadata: {name: young, annotations: {component-operator.cs.sap.com/reapply-interval: 24h}}, data: {k: "1"}}
 ---
 {apiVersion: v1, kind: ConfigMap, metadata: {name: changed}, data: {k: VALUE}}
 `
-	s := r.story("c", strings.ReplaceAll(two, "VALUE", "one"))
+	s := r.story("c", strings.ReplaceAll(three, "VALUE", "one"))
 	s.mustApply()
 	s.engine.now = func() time.Time { return time.Now().Add(2 * time.Hour) }
 	s.wantNothingToDo()
-	s.write(strings.ReplaceAll(two, "VALUE", "two"))
+	r.edit("ConfigMap/old", `{"data": {"k": "by hand"}}`)
+	r.edit("ConfigMap/young", `{"data": {"k": "by hand"}}`)
+	s.write(strings.ReplaceAll(three, "VALUE", "two"))
+	plan, err := s.engine.Plan(t.Context(), s.component, s.prior, PlanOptions{Apply: true})
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := map[string]Action{r.place("ConfigMap/NAMESPACE/old"): Update, r.place("ConfigMap/NAMESPACE/young"): Keep, r.place("ConfigMap/NAMESPACE/changed"): Update}
-	if diff := cmp.Diff(want, actions(s.mustPlan())); diff != "" {
+	if diff := cmp.Diff(want, actions(plan)); diff != "" {
 		t.Error(diff)
 	}
-	s.mustApply()
+	if _, err := s.run(t.Context(), plan, nil); err != nil {
+		t.Fatal(err)
+	}
+	r.wantFields(map[string]any{"ConfigMap/old data.k": "1", "ConfigMap/young data.k": "by hand", "ConfigMap/changed data.k": "two"})
+	if diff := cmp.Diff([]string{`.data.k: "1" -> "by hand"`}, s.drift("ConfigMap/NAMESPACE/young")); diff != "" {
+		t.Error(diff)
+	}
 }
 
 func TestOnObjectOrComponentChange(t *testing.T) {

@@ -204,7 +204,6 @@ func TestLargeRecordIsSplit(t *testing.T) {
 	ns := namespace(t, c)
 	store := NewStore(c, ns, "web")
 	sizes := []struct{ size, secrets int }{
-		{2_500_000, 4},
 		{1_500_000, 3},
 		{600_000, 1},
 		{700_000, 2},
@@ -239,7 +238,7 @@ func TestLargeRecordIsSplit(t *testing.T) {
 			t.Errorf("the record is another one after it was split (%d bytes)", step.size)
 		}
 	}
-	if err := store.Save(t.Context(), large(ns, 2_000_000)); err != nil {
+	if err := store.Save(t.Context(), large(ns, 700_000)); err != nil {
 		t.Fatal(err)
 	}
 	other := NewStore(c, ns, "web")
@@ -258,7 +257,7 @@ func TestSplitRecordIsSavedAgainUnchanged(t *testing.T) {
 	t.Parallel()
 	c := connect(t, nil)
 	ns := namespace(t, c)
-	store, rec := NewStore(c, ns, "web"), large(ns, 1_500_000)
+	store, rec := NewStore(c, ns, "web"), large(ns, 700_000)
 	for range 2 {
 		if err := store.Save(t.Context(), rec); err != nil {
 			t.Fatal(err)
@@ -271,7 +270,7 @@ func TestSplitRecordIsSavedAgainUnchanged(t *testing.T) {
 
 func TestWriteFailsWhenSomebodyElseWrote(t *testing.T) {
 	t.Parallel()
-	for name, size := range map[string]int{"small": 10, "split": 1_500_000} {
+	for name, size := range map[string]int{"small": 10, "split": 700_000} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := connect(t, nil)
@@ -323,7 +322,7 @@ func TestLostAnswerOfAWriteIsNoConflict(t *testing.T) {
 	}{
 		"first write":         {http.MethodPost, 10},
 		"later write":         {http.MethodPut, 10},
-		"later, split record": {http.MethodPut, 1_500_000},
+		"later, split record": {http.MethodPut, 700_000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -100,8 +101,29 @@ func schemaMessage(err error, sensitive map[string]any) string {
 			lines[i] = match[1] + "the value does not match (it is sensitive and not shown)"
 		}
 	}
-	return shorten(strings.Join(lines, "\n"))
+	return shorten(strings.Join(inOrder(lines), "\n"))
 }
+
+// inOrder sorts findings, each with the indented ones below it: the validator
+// goes through the values in no order.
+func inOrder(lines []string) []string {
+	var groups [][]string
+	for _, line := range lines {
+		last := len(groups) - 1
+		if last >= 0 && indent(line) > indent(groups[last][0]) {
+			groups[last] = append(groups[last], line)
+			continue
+		}
+		groups = append(groups, []string{line})
+	}
+	for _, group := range groups {
+		copy(group[1:], inOrder(group[1:]))
+	}
+	slices.SortStableFunc(groups, slices.Compare)
+	return slices.Concat(groups...)
+}
+
+func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
 // isSensitive says whether a JSON pointer leads to or into a sensitive leaf.
 func isSensitive(sensitive map[string]any, pointer string) bool {

@@ -124,7 +124,7 @@ resource "component" "instances" {
 	s.golden("several-components", s.plan())
 	s.apply()
 	s.expectExists("Widget.GROUP/NAMESPACE/large", "Widget.GROUP/NAMESPACE/small")
-	instances, _ := s.state("component.instances")
+	instances := s.states()["component.instances"]
 	if len(instances.Objects) != 2 || instances.Status != "Ready" {
 		t.Errorf("the state of the instances is %+v", instances)
 	}
@@ -150,8 +150,5 @@ spec: {size: 9}
 `)
 	s.component(`ready_timeout = "2s"`)
 	s.golden("kind-that-nobody-brings", s.applyFails())
-	web, tainted := s.state("component.web")
-	if !tainted || web.Status == "Ready" {
-		t.Errorf("the state is %+v, tainted: %v", web, tainted)
-	}
+	s.expectState(state{Status: "Error", Tainted: true})
 }

@@ -156,6 +156,13 @@ func newStory(t *testing.T, name string) *story {
 	return s
 }
 
+// part returns the story for a test that is a part of it.
+func (s *story) part(t *testing.T) *story {
+	part := *s
+	part.T = t
+	return &part
+}
+
 // place puts the names of a story into a text.
 func (s *story) place(text string) string {
 	return strings.NewReplacer("NAMESPACE", s.namespace, "KUBECONFIG", s.kubeconfig, "GROUP", s.group).Replace(text)
@@ -359,17 +366,16 @@ func (s *story) destroy(components ...string) string {
 	return said
 }
 
-// state is what Terraform keeps of component.web.
+// state is what Terraform keeps of a component.
 type state struct {
+	Tainted  bool              `json:"-"`
 	Status   string            `json:"status"`
-	Summary  string            `json:"summary"`
 	Revision int64             `json:"revision"`
 	Objects  map[string]string `json:"objects"`
 }
 
-// state returns what Terraform keeps of a resource, and whether it is tainted. There is none when
-// its status is empty.
-func (s *story) state(address string) (state, taint) {
+// states returns what Terraform keeps of each resource.
+func (s *story) states() map[string]state {
 	s.Helper()
 	var shown struct {
 		Values struct {
@@ -385,22 +391,26 @@ func (s *story) state(address string) (state, taint) {
 	if err := json.Unmarshal([]byte(s.terraform(0, "show", "-json")), &shown); err != nil {
 		s.Fatal(err)
 	}
+	states := map[string]state{}
 	for _, resource := range shown.Values.RootModule.Resources {
-		if resource.Address == address {
-			return resource.Values, taint(resource.Tainted)
-		}
+		resource.Values.Tainted = resource.Tainted
+		states[resource.Address] = resource.Values
 	}
-	return state{}, false
+	return states
 }
-
-// taint says that Terraform will replace a resource.
-type taint bool
 
 // web returns what Terraform keeps of component.web.
 func (s *story) web() state {
 	s.Helper()
-	web, _ := s.state("component.web")
-	return web
+	return s.states()["component.web"]
+}
+
+// expectState fails when component.web has another status, or is tainted when it should not be.
+func (s *story) expectState(want state) {
+	s.Helper()
+	if web := s.web(); web.Status != want.Status || web.Tainted != want.Tainted {
+		s.Errorf("component.web has status %q (tainted: %v), want %q (%v)", web.Status, web.Tainted, want.Status, want.Tainted)
+	}
 }
 
 // resource finds where an object such as "Deployment.apps/NAMESPACE/web" is served.

@@ -51,9 +51,7 @@ func unfinished(t *testing.T, name string) *story {
 	s.files(unable)
 	s.component(`ready_timeout = "5s"`)
 	s.golden("not-ready", problems(s.applyFails()))
-	if web, tainted := s.state("component.web"); !tainted || web.Status != "Error" {
-		s.Errorf("the status is %q, tainted: %v", web.Status, tainted)
-	}
+	s.expectState(state{Status: "Error", Tainted: true})
 	s.expectExists(unableIDs...)
 	s.expectGone("ConfigMap/NAMESPACE/later")
 	return s
@@ -79,8 +77,9 @@ func TestAccComponentB60FailedCreationIsResumed(t *testing.T) {
 	s.expectSame(before)
 	s.expectEmptyPlan()
 	s.expectExists("ConfigMap/NAMESPACE/later")
-	if web, tainted := s.state("component.web"); bool(tainted) || web.Status != "Ready" || web.Revision != 1 || len(web.Objects) != 4 {
-		t.Errorf("the state is %+v, tainted: %v", web, tainted)
+	s.expectState(state{Status: "Ready"})
+	if web := s.web(); web.Revision != 1 || len(web.Objects) != 4 {
+		t.Errorf("the state is %+v", web)
 	}
 	s.expectNoWrites()
 	s.destroy()
@@ -223,9 +222,7 @@ func TestAccComponentB60Interrupted(t *testing.T) {
 	s.component()
 	said := s.interrupted(func() bool { return s.exists("Deployment.apps/NAMESPACE/web") })
 	s.expectSays(said, "The operation was interrupted", "run the same command again to continue")
-	if web, tainted := s.state("component.web"); !tainted || web.Status != "Interrupted" {
-		t.Errorf("the status is %q, tainted: %v", web.Status, tainted)
-	}
+	s.expectState(state{Status: "Interrupted", Tainted: true})
 	before := s.uids(unableIDs...)
 	s.heal()
 	s.apply()
@@ -237,9 +234,7 @@ func TestAccComponentB60Interrupted(t *testing.T) {
 		return s.field("Deployment.apps/NAMESPACE/web", "spec", "template", "metadata", "annotations", "cluster.test/fail") != nil
 	})
 	s.expectSays(said, "The operation was interrupted")
-	if web, tainted := s.state("component.web"); bool(tainted) || web.Status != "Interrupted" {
-		t.Errorf("the status is %q, tainted: %v", web.Status, tainted)
-	}
+	s.expectState(state{Status: "Interrupted"})
 	s.replace("manifests/app.yaml", "cluster.test/fail: not-ready", "a: b")
 	s.apply()
 	s.expectSame(before)
@@ -284,9 +279,7 @@ func TestAccComponentFailedUpdate(t *testing.T) {
 
 	s.replace("manifests/app.yaml", "metadata: {labels: {app: web}}", "metadata: {labels: {app: web}, annotations: {cluster.test/fail: crash-loop, cluster.test/log: \"FATAL: DATABASE_URL is not set\"}}")
 	s.golden("update-not-ready", problems(s.applyFails()))
-	if web, tainted := s.state("component.web"); bool(tainted) || web.Status != "Error" {
-		t.Errorf("the status is %q, tainted: %v", web.Status, tainted)
-	}
+	s.expectState(state{Status: "Error"})
 	s.replace("manifests/app.yaml", "cluster.test/fail: crash-loop, ", "")
 	s.expectSays(s.plan(), "updated in-place", `~ status = "Error" -> "Ready"`)
 	s.apply()

@@ -2,7 +2,11 @@ package provider_test
 
 import (
 	"encoding/base64"
+	"fmt"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"sigs.k8s.io/yaml"
@@ -51,10 +55,8 @@ func TestAccComponentUnknownInputs(t *testing.T) {
 		"the limit of a creation":  "source = { directory = \"./manifests\" }\n  timeouts { create = terraform_data.input[\"5m\"].output }",
 		"the name of the resource": "source = { directory = \"./manifests\" }\n  target_name = terraform_data.input[\"other\"].output",
 	}
-	for name, input := range tests {
-		t.Run(name, func(t *testing.T) {
-			s := newStory(t, "inputs")
-			s.files(minimalChart + `
+	s := newStory(t, "inputs")
+	s.files(minimalChart + `
 -- chart/templates/a.yaml --
 apiVersion: v1
 kind: ConfigMap
@@ -65,18 +67,25 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {name: a}
 `)
-			s.file("main.tf", webComponent(input)+`
+	s.file("input.tf", `
 resource "terraform_data" "input" {
   for_each = toset(["chart", "manifests", "x", "a.yaml", "tag", "{}", "NAMESPACE-t", "Delete", "1m", "5m", "other"])
   input    = each.value == "chart" || each.value == "manifests" ? "./${each.value}" : each.value
 }
 `)
-			s.plan()
-			s.apply()
-			if web := s.web(); web.Status != "Ready" || len(web.Objects) != 1 {
-				t.Errorf("the state is %+v", web)
-			}
-		})
+	// Each has a namespace of its own, for they bring the same object.
+	resource := func(sentence string) string { return strings.ReplaceAll(sentence, " ", "_") }
+	for i, sentence := range slices.Sorted(maps.Keys(tests)) {
+		component := strings.Replace(webComponent(tests[sentence]), `"component" "web"`, fmt.Sprintf(`"component" %q`, resource(sentence)), 1)
+		s.file(resource(sentence)+".tf", strings.Replace(component, `namespace = "NAMESPACE"`, fmt.Sprintf(`namespace = "NAMESPACE-%d"`, i), 1))
+	}
+	s.plan()
+	s.apply()
+	states := s.states()
+	for sentence := range tests {
+		if kept := states["component."+resource(sentence)]; kept.Status != "Ready" || len(kept.Objects) != 1 {
+			t.Errorf("%s: the state is %+v", sentence, kept)
+		}
 	}
 }
 

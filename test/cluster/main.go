@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -86,7 +87,7 @@ func runStart(args []string, stdout, stderr io.Writer) int {
 	flags.BoolVar(&opts.detached, "detached", false, "go on when the process that started the cluster ends")
 	flags.DurationVar(&opts.timeout, "timeout", 2*time.Minute, "how long the cluster may take to become ready")
 	if err := flags.Parse(args); err != nil {
-		if err == flag.ErrHelp {
+		if errors.Is(err, flag.ErrHelp) {
 			return 0
 		}
 		return 2

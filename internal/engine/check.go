@@ -27,6 +27,9 @@ func (e *Engine) check(ctx context.Context, plan *Plan, options PlanOptions) err
 		return err
 	}
 	plan.Changes = plan.changesOf(wants, live)
+	if plan.absent, err = e.absentNamespaces(ctx, plan.Changes); err != nil {
+		return err
+	}
 	problems := make([]error, len(plan.Changes))
 	findings := make([]finding, len(plan.Changes))
 	group, groupCtx := errgroup.WithContext(ctx)
@@ -163,6 +166,9 @@ func (e *Engine) checkChange(ctx context.Context, plan *Plan, change *Change, op
 // checkAbsent tries to create an object that nobody has seen. When it exists
 // after all, Live is set and the decision is still to be made.
 func (e *Engine) checkAbsent(ctx context.Context, plan *Plan, change *Change) (problem, fatal error) {
+	if plan.absent.Has(change.ID.Namespace) {
+		return e.checkInStandIn(ctx, plan, change)
+	}
 	if e.dryRuns.knows(e.dryRunKey(plan, change, "")) {
 		change.Action = Create
 		return nil, nil

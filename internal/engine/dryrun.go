@@ -13,7 +13,7 @@ import (
 
 // dryRun lets the API server try a change of an existing object.
 func (e *Engine) dryRun(ctx context.Context, plan *Plan, change *Change, uid types.UID) (predicted *unstructured.Unstructured, problem, fatal error) {
-	key := e.dryRunKey(plan, change, uid)
+	key := e.dryRunKey(plan, change, string(uid))
 	if change.Action != Adopt && e.dryRuns.knows(key) {
 		return nil, nil, nil
 	}
@@ -76,7 +76,7 @@ func (e *Engine) dryRunProblem(plan *Plan, change *Change, err error) (problem, 
 		return nil, nil
 	case cluster.NamespaceMissing:
 		if !plan.bringsNamespace(change.ID.Namespace) {
-			change.Unchecked = fmt.Sprintf("namespace %q does not exist (missing_namespaces_policy is DoNotCreate)", change.ID.Namespace)
+			change.Unchecked = namespaceMissing(change.ID.Namespace)
 		}
 		return nil, nil
 	case cluster.NamespaceTerminating:
@@ -87,6 +87,10 @@ func (e *Engine) dryRunProblem(plan *Plan, change *Change, err error) (problem, 
 		return nil, nil
 	}
 	return e.rejection(change, err), nil
+}
+
+func namespaceMissing(name string) string {
+	return fmt.Sprintf("namespace %q does not exist (missing_namespaces_policy is DoNotCreate)", name)
 }
 
 // bringsNamespace: the namespace is an object of the component, or is created

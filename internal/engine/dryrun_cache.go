@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/kubewave/terraform-provider-component/internal/engine/object"
 )
 
@@ -34,12 +32,14 @@ type dryRunCache struct {
 func newDryRunCache(dir string) *dryRunCache { return &dryRunCache{dir: dir} }
 
 // dryRunKey identifies a dry-run; it is empty when the cache cannot be used.
-func (e *Engine) dryRunKey(plan *Plan, change *Change, uid types.UID) string {
+// on is what the change was tried on: the UID of the live object, a namespace
+// that stands in for another one, or nothing for a plain create.
+func (e *Engine) dryRunKey(plan *Plan, change *Change, on string) string {
 	key := e.dryRuns.secret()
 	if key == nil {
 		return ""
 	}
-	return keyedHash(key, plan.clusterID+"\n"+plan.owner.ID+"\n"+string(uid)+"\n"+object.ID.String(change.ID)+"\n"+change.Object.GetAPIVersion()+"\n"+change.Digest)
+	return keyedHash(key, plan.clusterID+"\n"+plan.owner.ID+"\n"+on+"\n"+object.ID.String(change.ID)+"\n"+change.Object.GetAPIVersion()+"\n"+change.Digest)
 }
 
 // secret returns the key of the hashes.

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/kubewave/terraform-provider-component/internal/engine/record"
 	"github.com/kubewave/terraform-provider-component/internal/engine/render"
 )
@@ -38,6 +40,8 @@ type Plan struct {
 	prior     *Prior
 	// replaced: the component that exists goes before this one is created.
 	replaced bool
+	// absent are the namespaces of new objects that do not exist yet.
+	absent   sets.Set[string]
 	rendered *Rendered
 	release  releaseState
 	record   *record.Record

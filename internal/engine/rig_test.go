@@ -131,8 +131,9 @@ type wire struct {
 	before   func(*http.Request)
 	after    func(*http.Request, *http.Response) (*http.Response, error)
 	// last is the last request that is sent; all later ones fail.
-	last func(request) bool
-	over bool
+	last    func(request) bool
+	over    bool
+	refused bool
 }
 
 // refuseAfter cuts the connection after the first request that a condition
@@ -140,7 +141,7 @@ type wire struct {
 func (w *wire) refuseAfter(last func(request) bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.last, w.over = last, false
+	w.last, w.over, w.refused = last, false, false
 }
 
 func (w *wire) wrap(next http.RoundTripper) http.RoundTripper { return &tap{w, next} }
@@ -156,6 +157,7 @@ func (t *tap) RoundTrip(req *http.Request) (*http.Response, error) {
 	w.requests = append(w.requests, request{req.Method, req.URL.Path, req.URL.RawQuery})
 	before, after, over := w.before, w.after, w.over
 	w.over = over || w.last != nil && w.last(request{req.Method, req.URL.Path, req.URL.RawQuery})
+	w.refused = w.refused || over
 	w.mu.Unlock()
 	if over {
 		return nil, syscall.ECONNREFUSED

@@ -17,7 +17,7 @@ func (e *Engine) writesNothing(plan *Plan, change *Change, predicted *unstructur
 	if change.Action != Update || !serverSide || len(e.managersToTakeOver(change)) > 0 {
 		return false
 	}
-	key := e.dryRunKey(plan, change, change.Live.GetUID())
+	key := e.dryRunKey(plan, change, string(change.Live.GetUID()))
 	if key != "" {
 		key += " writes nothing to " + change.Live.GetResourceVersion()
 	}

@@ -43,6 +43,7 @@ type Cluster struct {
 // New makes a connection without any request: the first one is made when
 // something is read or written.
 func New(config *rest.Config, fieldManager string) (*Cluster, error) {
+	config = boundRequests(config, requestLimit)
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, err

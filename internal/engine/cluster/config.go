@@ -123,7 +123,7 @@ func (e entries) rest(rules clientcmd.ConfigAccess) (*rest.Config, error) {
 	// The API server's priority and fairness limits the rate, better than we
 	// could.
 	config.QPS = -1
-	// Every write waits as long as the whole operation may take.
+	// It would end watches, too: boundRequests bounds all other requests.
 	config.Timeout = 0
 	// client-go would print the server's warnings to stderr, where Terraform
 	// does not show them.

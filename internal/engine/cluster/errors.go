@@ -88,6 +88,8 @@ func ReasonOf(err error) Reason {
 func reasonOfTransport(err error) Reason {
 	var netErr net.Error
 	switch {
+	case errors.Is(err, errNoAnswer):
+		return Unreachable
 	case err == nil, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return Other
 	case utilnet.IsConnectionRefused(err), utilnet.IsConnectionReset(err), utilnet.IsProbableEOF(err),

@@ -17,13 +17,14 @@ func backoff() wait.Backoff {
 
 // retryable says which errors a repetition can heal (semantics.md, section 6).
 // An unreachable server is one only as long as a few repetitions take: a wrong
-// address must be reported in seconds.
+// address must be reported in seconds, and one that swallows requests in
+// minutes.
 func retryable(err error, attempt int) bool {
 	switch ReasonOf(err) {
 	case Transient:
 		return true
 	case Unreachable:
-		return attempt < 4
+		return attempt < 4 && !errors.Is(err, errNoAnswer) || attempt < 2
 	default:
 		return false
 	}

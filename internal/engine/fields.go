@@ -20,6 +20,9 @@ type projection struct {
 	live    *typed.TypedValue
 	// fields are the leaves of what we apply.
 	fields *fieldpath.Set
+	// converter has the schema of both. Values of another one cannot be compared
+	// with them, not even when the schema was only read again in between.
+	converter managedfields.TypeConverter
 }
 
 // project reduces a live object to the fields of the applied one, with the
@@ -59,7 +62,12 @@ func projectWith(converter managedfields.TypeConverter, applied, live *unstructu
 	if err != nil {
 		return nil, err
 	}
-	return &projection{applied: typedApplied, live: typedLive, fields: set.Leaves()}, nil
+	return &projection{applied: typedApplied, live: typedLive, fields: set.Leaves(), converter: converter}, nil
+}
+
+// typed reads another state of the live object by the same schema.
+func (p *projection) typed(obj *unstructured.Unstructured) (*typed.TypedValue, error) {
+	return p.converter.ObjectToTyped(obj, typed.AllowDuplicates)
 }
 
 // reduced is the live value of the fields that we apply.
@@ -78,8 +86,12 @@ func (p *projection) hash(key []byte) (string, error) {
 
 // difference returns the fields in which the live object is not what the API
 // server would make of the applied one.
-func (p *projection) difference(predicted *typed.TypedValue) (*fieldpath.Set, error) {
-	comparison, err := p.reduced(p.live).Compare(p.reduced(predicted))
+func (p *projection) difference(predicted *unstructured.Unstructured) (*fieldpath.Set, error) {
+	other, err := p.typed(predicted)
+	if err != nil {
+		return nil, err
+	}
+	comparison, err := p.reduced(p.live).Compare(p.reduced(other))
 	if err != nil {
 		return nil, err
 	}

@@ -61,11 +61,11 @@ func (e *Engine) withoutFields(ctx context.Context, change *Change, projected *p
 	if err != nil {
 		return without
 	}
-	again, err := e.project(ctx, change.Object.Object, predicted.Object)
+	put, err := projected.typed(predicted)
 	if err != nil {
 		return without
 	}
-	return again.live
+	return put
 }
 
 // shownFields is a part of an object in the form in which it may be shown.

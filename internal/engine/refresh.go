@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/kubewave/terraform-provider-component/internal/engine/cluster"
 	"github.com/kubewave/terraform-provider-component/internal/engine/object"
@@ -278,18 +279,17 @@ func coverSecrets(content map[string]any) {
 // liveFields returns the planned object with the live values of the fields
 // that drifted, or nil when none did.
 func (r *refresher) liveFields(ctx context.Context, item *record.Item, planned map[string]any, projected *projection, live *unstructured.Unstructured) (map[string]any, error) {
+	fields := fieldpath.NewSet()
 	predicted, err := r.predict(ctx, item, planned, live)
-	if err != nil {
+	if err == nil {
+		fields, err = projected.difference(predicted)
+	}
+	switch {
+	case err != nil:
 		// The server cannot be asked: show every field as it is.
 		return projected.asLive()
-	}
-	again, err := r.e.project(ctx, fill(planned, live.Object), predicted.Object)
-	if err != nil {
-		return nil, err
-	}
-	fields, err := projected.difference(again.live)
-	if err != nil || fields.Empty() {
-		return nil, err
+	case fields.Empty():
+		return nil, nil
 	}
 	return projected.withLive(fields)
 }

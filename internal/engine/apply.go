@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kubewave/terraform-provider-component/internal/engine/cluster"
 	"github.com/kubewave/terraform-provider-component/internal/engine/object"
 	"github.com/kubewave/terraform-provider-component/internal/engine/record"
@@ -49,10 +51,14 @@ func (e *Engine) Apply(ctx context.Context, plan *Plan, expected map[string]stri
 		e: e, plan: plan, reached: map[object.ID]bool{}, started: e.now(),
 		deadline: e.now().Add(plan.Component.ReadyTimeout),
 	}
+	if plan.suspended {
+		return a.suspendRecord(ctx)
+	}
 	a.record = a.startRecord()
 	if err := a.begin(ctx); err != nil {
 		return &Result{}, err
 	}
+	e.tell(ctx, plan.store, corev1.EventTypeNormal, reasonApplying, fmt.Sprintf("revision %d: %s", plan.Planned.Revision, plan.Planned.Summary))
 	err := a.run(ctx)
 	err = errors.Join(err, a.finish(ctx, err))
 	return a.result(), err
@@ -77,7 +83,7 @@ func stale(plan *Plan, expected map[string]string) error {
 	slices.Sort(changed)
 	return componentErrorf("The plan is stale",
 		"between plan and apply the rendered objects changed: %s (source %s, digest %s). Nothing was applied. Run plan again.",
-		listed(changed, 10), plan.Planned.Artifact.URL, plan.Planned.Artifact.Digest)
+		listed(changed), plan.Planned.Artifact.URL, plan.Planned.Artifact.Digest)
 }
 
 // applier runs one plan.
@@ -110,6 +116,9 @@ func (a *applier) begin(ctx context.Context) error {
 }
 
 func (a *applier) run(ctx context.Context) error {
+	if err := a.awaitDependencies(ctx); err != nil {
+		return err
+	}
 	if err := a.ensureNamespaces(ctx); err != nil {
 		return err
 	}
@@ -123,6 +132,8 @@ func (a *applier) run(ctx context.Context) error {
 		if err := a.purge(ctx, waves[i+1:]); err != nil {
 			return err
 		}
+		a.e.tell(ctx, a.plan.store, corev1.EventTypeNormal, "WaveReady", fmt.Sprintf("wave %d of %d (apply-order %d) is ready: %s, %s after the start",
+			a.wave, a.waves, wave.order, counted(wave.objects(), "object", "objects"), a.e.now().Sub(a.started).Round(time.Millisecond)))
 		if i+1 < len(waves) {
 			if err := a.plan.store.Save(ctx, a.record); err != nil {
 				return err
@@ -215,19 +226,23 @@ func (a *applier) applyChange(ctx context.Context, change *Change) (*target, err
 func (a *applier) finish(ctx context.Context, failure error) error {
 	a.record.Updated = a.e.now().UTC()
 	if failure != nil {
-		a.record.Phase, a.record.Reason = record.Error, "ApplyFailed"
+		if a.record.Phase != record.Pending {
+			a.record.Phase, a.record.Reason = record.Error, "ApplyFailed"
+		}
 		if ctx.Err() != nil {
-			a.record.Reason = reasonInterrupted
+			a.record.Phase, a.record.Reason = record.Error, reasonInterrupted
 		}
 		brief, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 		defer cancel()
-		return a.plan.store.Save(brief, a.record)
+		err := a.plan.store.Save(brief, a.record)
+		a.e.tell(brief, a.plan.store, corev1.EventTypeWarning, a.record.Reason, headline(failure))
+		return err
 	}
 	if err := a.takeHashes(ctx); err != nil {
 		return a.finish(ctx, err)
 	}
-	a.record.Phase, a.record.Reason, a.record.Installed = record.Ready, "Ready", true
-	return a.plan.store.Save(ctx, a.record)
+	a.record.Installed = true
+	return a.enter(ctx, record.Ready, "Ready", fmt.Sprintf("%s, %s after the start", counted(len(a.record.Inventory), "object", "objects"), a.e.now().Sub(a.started).Round(time.Millisecond)))
 }
 
 // takeHashes keeps what the objects that were written look like now that all

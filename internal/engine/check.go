@@ -114,6 +114,10 @@ func (p *Plan) removals() []*Removal {
 // unservedProblem: a kind of a built-in group that the cluster does not have
 // can come from nowhere; another component of the run may bring any other.
 func unservedProblem(change *Change, notServed *cluster.NotServedError) error {
+	if change.Managed {
+		change.Action = Create
+		return nil
+	}
 	if object.IsBuiltin(change.ID.Group) {
 		return &ObjectError{ID: change.ID, Origin: change.Origin, Title: "Unknown kind", Err: notServed}
 	}

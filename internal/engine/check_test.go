@@ -35,7 +35,7 @@ func TestRefusalsAtPlan(t *testing.T) {
 	r.wire.clear()
 	_, err := s.plan()
 	var got []string
-	for _, part := range parts(err) {
+	for _, part := range problemsOf(err) {
 		var of *ObjectError
 		if !asObjectError(part, &of) {
 			t.Errorf("%v names no object", part)

@@ -23,6 +23,19 @@ type Component struct {
 	// ReadyTimeout bounds how long objects may take to become ready.
 	ReadyTimeout time.Duration
 
+	// Dependencies are components that must be Ready before this one is applied,
+	// and that are deleted after it (semantics.md, section 6).
+	Dependencies []Identity
+	// Suspend: nothing is applied or pruned (semantics.md, section 6).
+	Suspend bool
+	// AdditionalManagedTypes are types that the component's own objects bring
+	// without saying so, such as those of an operator that makes its CRDs itself:
+	// "Kind.group", with wildcards (semantics.md, section 2).
+	AdditionalManagedTypes []string
+	// SkipSafeguards: types and namespaces are deleted with what others have in
+	// them (semantics.md, section 5).
+	SkipSafeguards bool
+
 	// Inputs are the attributes as the record keeps them; no secret ones.
 	Inputs map[string]any
 }

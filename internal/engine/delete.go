@@ -2,8 +2,11 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubewave/terraform-provider-component/internal/engine/object"
 	"github.com/kubewave/terraform-provider-component/internal/engine/record"
@@ -20,7 +23,11 @@ type Deletion struct {
 	Prior Prior
 	// Timeout bounds each stage of the deletion.
 	Timeout time.Duration
+	// SkipSafeguards: see [Component.SkipSafeguards].
+	SkipSafeguards bool
 }
+
+const reasonDeleting = "Deleting"
 
 // Verdict is what a delete request means.
 type Verdict string
@@ -96,28 +103,47 @@ func (e *Engine) Delete(ctx context.Context, d Deletion) ([]Warning, error) {
 			"component %s/%s: state does not say that this resource created or imported it. Import it, or remove it from state with terraform state rm.",
 			d.Identity.Namespace, d.Identity.Name)
 	}
-	return nil, e.deleteComponent(ctx, d, owner, store, rec)
+	if rec == nil {
+		return nil, e.deleteComponent(ctx, d, owner, store, recordFromMemory(d.Identity, owner, d.Prior), false)
+	}
+	warnings, err := e.awaitDependents(ctx, d.Identity, e.now().Add(d.Timeout), func(names string) error {
+		return e.postpone(ctx, store, rec, reasonDependents, "other components depend on it: "+names)
+	})
+	if err != nil {
+		return warnings, err
+	}
+	return warnings, e.deleteComponent(ctx, d, owner, store, rec, true)
 }
 
-func (e *Engine) deleteComponent(ctx context.Context, d Deletion, owner Owner, store *record.Store, rec *record.Record) error {
-	stored := rec != nil
-	if !stored {
-		rec = recordFromMemory(d.Identity, owner, d.Prior)
-	}
+// postpone writes that the deletion was asked for and waits.
+func (e *Engine) postpone(ctx context.Context, store *record.Store, rec *record.Record, reason, message string) error {
+	rec.Phase, rec.Reason, rec.Updated = record.DeletionPending, reason, e.now().UTC()
+	err := store.Save(ctx, rec)
+	e.tell(ctx, store, corev1.EventTypeWarning, reason, message)
+	return err
+}
+
+// deleteComponent deletes the objects of a record, and the record when that is
+// stored in the cluster.
+func (e *Engine) deleteComponent(ctx context.Context, d Deletion, owner Owner, store *record.Store, rec *record.Record, stored bool) error {
 	var removals []*Removal
 	for _, item := range rec.Inventory {
 		removals = append(removals, removalOf(item, true))
 	}
-	c := Component{Namespace: d.Identity.Namespace, Name: d.Identity.Name}
-	guard := e.deletionGuard(owner, c)
-	if err := guard.check(ctx, removals); err != nil {
+	c := Component{Namespace: d.Identity.Namespace, Name: d.Identity.Name, SkipSafeguards: d.SkipSafeguards}
+	guard := e.deletionGuard(owner, c, rec)
+	if err := guard.checkAll(ctx, removals); err != nil {
+		if stored {
+			err = errors.Join(err, e.postpone(ctx, store, rec, reasonBlocked, headline(err)))
+		}
 		return err
 	}
-	rec.Phase, rec.Reason, rec.Updated = record.Deleting, "Deleting", e.now().UTC()
+	rec.Phase, rec.Reason, rec.Updated = record.Deleting, reasonDeleting, e.now().UTC()
 	if stored {
 		if err := store.Save(ctx, rec); err != nil {
 			return err
 		}
+		e.tell(ctx, store, corev1.EventTypeNormal, reasonDeleting, counted(len(removals), "object", "objects"))
 	}
 	r := &remover{e: e, owner: owner, guard: guard, deadline: e.now().Add(d.Timeout), gone: func(*Removal) {}}
 	home, rest := splitHome(removals, d.Identity.Namespace)

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kubewave/terraform-provider-component/internal/engine/object"
@@ -65,4 +67,47 @@ func componentErrorf(title, format string, args ...any) error {
 type Warning struct {
 	Title string
 	Lines []string
+}
+
+// headline names the problems of an error without what servers or manifests
+// say, which is too much for an event.
+func headline(err error) string {
+	var texts []string
+	for _, problem := range problemsOf(err) {
+		texts = append(texts, headlineOf(problem))
+	}
+	slices.Sort(texts)
+	return listed(slices.Compact(texts))
+}
+
+func headlineOf(problem error) string {
+	var notReady *NotReadyError
+	var object *ObjectError
+	var component *ComponentError
+	switch {
+	case errors.As(problem, &notReady):
+		return notReady.Title()
+	case errors.As(problem, &object):
+		return object.ID.String() + ": " + object.Title
+	case errors.As(problem, &component):
+		return component.Title
+	default:
+		return "an error"
+	}
+}
+
+// problemsOf takes joined errors apart.
+func problemsOf(err error) []error {
+	if err == nil {
+		return nil
+	}
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	var all []error
+	for _, part := range joined.Unwrap() {
+		all = append(all, problemsOf(part)...)
+	}
+	return all
 }

@@ -23,14 +23,22 @@ func (a *applier) startRecord() *record.Record {
 	if rec.Instance == "" || p.prior == nil {
 		rec.Instance = string(uuid.NewUUID())
 	}
-	rec.OwnerID, rec.Holder, rec.ProviderVersion = p.owner.ID, holder(), a.e.options.Version
-	rec.Phase, rec.Reason = record.Processing, "Applying"
+	a.record = rec
+	a.identify()
+	rec.Phase, rec.Reason = record.Processing, reasonApplying
 	rec.Revision, rec.Install = p.Planned.Revision, !p.release.installed
-	rec.Artifact, rec.Chart, rec.Inputs = record.Artifact(p.Planned.Artifact), p.rendered.chart, p.Component.Inputs
+	rec.Artifact = record.Artifact(p.Planned.Artifact)
 	rec.Intended, rec.Leaves = p.Planned.Intended, a.leaves(rec.Key)
 	rec.Inventory = a.inventory()
-	rec.Updated = a.e.now().UTC()
 	return rec
+}
+
+// identify enters into the record what the user asks for, and who wrote it.
+func (a *applier) identify() {
+	rec, p := a.record, a.plan
+	rec.OwnerID, rec.Holder, rec.ProviderVersion, rec.Updated = p.owner.ID, holder(), a.e.options.Version, a.e.now().UTC()
+	rec.Chart, rec.Inputs = p.rendered.chart, p.Component.Inputs
+	rec.Dependencies, rec.ManagedTypes = p.Component.dependencyNames(), p.Component.AdditionalManagedTypes
 }
 
 // leaves are the planned leaves with their hashes: a plan that made the first

@@ -139,7 +139,8 @@ func (e *Engine) resolve(ctx context.Context, c Component, wants []*Want) ([]*Wa
 	answers := map[schema.GroupVersionKind]error{}
 	types := map[schema.GroupVersionKind]cluster.Type{}
 	for _, want := range wants {
-		if want.Managed {
+		if want.Type.Resource.Resource != "" {
+			// Its CRD says how it is served.
 			resolved = append(resolved, want)
 			continue
 		}

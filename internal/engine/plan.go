@@ -38,6 +38,8 @@ type Plan struct {
 	owner     Owner
 	clusterID string
 	prior     *Prior
+	// suspended: the apply writes the record only.
+	suspended bool
 	// replaced: the component that exists goes before this one is created.
 	replaced bool
 	// absent are the namespaces of new objects that do not exist yet.
@@ -62,6 +64,8 @@ type Planned struct {
 	Revision int64
 	Artifact Artifact
 	Summary  string
+	// Status is what the component is after the apply, when nothing fails.
+	Status string
 }
 
 // PlanOptions say under which circumstances a plan is made.
@@ -113,6 +117,13 @@ func (e *Engine) Plan(ctx context.Context, c Component, prior *Prior, options Pl
 	if err := e.planValues(ctx, plan); err != nil {
 		return nil, err
 	}
+	if err := e.checkCircle(ctx, plan); err != nil {
+		return nil, err
+	}
+	if c.Suspend {
+		plan.suspend()
+		return plan, e.refuseExisting(plan)
+	}
 	if prior != nil && plan.nothingToDo() {
 		plan.NothingToDo = true
 		if !options.Apply {
@@ -120,13 +131,17 @@ func (e *Engine) Plan(ctx context.Context, c Component, prior *Prior, options Pl
 		}
 	}
 	plan.replaced = prior == nil && options.replaces(plan.record)
-	return plan, errors.Join(e.refuseExisting(plan), e.check(ctx, plan, options))
+	return plan, errors.Join(e.refuseExisting(plan), e.checkDependencies(ctx, plan), e.check(ctx, plan, options))
 }
 
 // planOffline plans values when the provider's configuration is not known yet.
 func (e *Engine) planOffline(ctx context.Context, c Component, prior *Prior) (*Plan, error) {
 	plan := &Plan{Component: c, prior: prior}
-	return plan, e.planValues(ctx, plan)
+	err := e.planValues(ctx, plan)
+	if err == nil && c.Suspend {
+		plan.suspend()
+	}
+	return plan, err
 }
 
 // nothingToDo reports whether state holds all that this plan would bring.
@@ -191,6 +206,7 @@ func planned(rendered *Rendered, revision int64, prior *Prior, masks masker) (Pl
 		Intended: make(map[string]string, len(rendered.Wants)),
 		Revision: revision,
 		Artifact: rendered.Artifact,
+		Status:   StatusReady,
 	}
 	size := 0
 	for _, want := range rendered.Wants {
@@ -285,7 +301,7 @@ func (e *Engine) refuseExisting(plan *Plan) error {
 	if plan.prior != nil || rec == nil || plan.replaced {
 		return nil
 	}
-	if rec.Phase == record.Ready {
+	if isComplete(rec) {
 		return componentErrorf("The component exists already",
 			"component %s is in the cluster already (revision %d, %d objects). If the resource or its for_each key was renamed, add a moved block; "+
 				"to manage the existing component with this resource, import it:\n  terraform import component.NAME %s",
@@ -297,6 +313,18 @@ func (e *Engine) refuseExisting(plan *Plan) error {
 			rec.Phase, rec.Reason, rec.Updated.Format("2006-01-02 15:04:05 MST"), heldBy(rec))},
 	})
 	return nil
+}
+
+// isComplete: the component was Ready, and no apply is unfinished since then.
+func isComplete(rec *record.Record) bool {
+	switch rec.Phase {
+	case record.Ready:
+		return true
+	case record.Pending, record.DeletionPending:
+		return rec.Installed
+	default:
+		return false
+	}
 }
 
 func heldBy(rec *record.Record) string {

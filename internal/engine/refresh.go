@@ -89,8 +89,8 @@ func (e *Engine) capabilitiesFor(ctx context.Context, rec *record.Record) (Capab
 
 // statusOf is the status attribute for a record.
 func statusOf(rec *record.Record) string {
-	if rec.Phase == record.Error && rec.Reason == reasonInterrupted {
-		return reasonInterrupted
+	if rec.Reason == reasonInterrupted || rec.Reason == StatusSuspended {
+		return rec.Reason
 	}
 	return string(rec.Phase)
 }

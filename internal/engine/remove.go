@@ -102,7 +102,7 @@ type departure struct {
 
 func (r *remover) remove(ctx context.Context, removal *Removal, live *unstructured.Unstructured) (*departure, error) {
 	id := removal.Item.ID
-	if id.GroupKind() == crdKind {
+	if kind := id.GroupKind(); kind == crdKind || kind == apiServiceKind {
 		// Somebody may have used the type meanwhile: with it goes all of that.
 		if err := r.guard.check(ctx, []*Removal{removal}); err != nil {
 			return nil, err
@@ -144,6 +144,9 @@ func (r *remover) awaitGone(ctx context.Context, waiting map[object.ID]*departur
 	for e := range events {
 		switch e.Type {
 		case event.ErrorEvent:
+			if waitCtx.Err() != nil {
+				continue
+			}
 			return r.e.connectionError(fmt.Errorf("watching the deletion of objects: %w", e.Error))
 		case event.SyncEvent:
 			// What went between the request and the start of the watch.

@@ -572,7 +572,9 @@ func (s *story) destroy() error {
 	if s.prior == nil {
 		return nil
 	}
-	_, err := s.engine.Delete(s.Context(), Deletion{Identity: s.identity(), Prior: *s.prior, Timeout: s.component.ReadyTimeout})
+	_, err := s.engine.Delete(s.Context(), Deletion{
+		Identity: s.identity(), Prior: *s.prior, Timeout: s.component.ReadyTimeout, SkipSafeguards: s.component.SkipSafeguards,
+	})
 	if err == nil {
 		s.prior = nil
 	}
@@ -622,7 +624,7 @@ func (r *rig) wantError(err error, says ...string) {
 // full is the text of an error with the titles that the provider prints.
 func full(err error) string {
 	var lines []string
-	for _, part := range parts(err) {
+	for _, part := range problemsOf(err) {
 		title := ""
 		var of *ObjectError
 		var component *ComponentError

@@ -11,15 +11,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kubewave/terraform-provider-component/internal/engine/cluster"
 	"github.com/kubewave/terraform-provider-component/internal/engine/object"
 	"github.com/kubewave/terraform-provider-component/internal/engine/record"
 )
-
-// foreignShown is how many foreign objects a refusal names.
-const foreignShown = 10
 
 // safeguard refuses to delete types and namespaces that hold what does not go
 // with them (semantics.md, section 5).
@@ -31,14 +28,19 @@ type safeguard struct {
 	title string
 	// stays are the objects that the component keeps.
 	stays map[object.ID]bool
+	// types are the additional managed types, which go with the component.
+	types []TypePattern
+	// off: the user wants no safeguards.
+	off bool
 }
 
-func (e *Engine) deletionGuard(owner Owner, c Component) safeguard {
-	return safeguard{e: e, owner: owner, component: c, title: fmt.Sprintf("Component %s cannot be deleted yet", c)}
+func (e *Engine) deletionGuard(owner Owner, c Component, rec *record.Record) safeguard {
+	return safeguard{e: e, owner: owner, component: c, title: fmt.Sprintf("Component %s cannot be deleted yet", c),
+		types: typePatterns(rec.ManagedTypes), off: c.SkipSafeguards}
 }
 
 func (e *Engine) pruneGuard(plan *Plan) safeguard {
-	g := safeguard{e: e, owner: plan.owner, component: plan.Component, stays: map[object.ID]bool{},
+	g := safeguard{e: e, owner: plan.owner, component: plan.Component, stays: map[object.ID]bool{}, off: plan.Component.SkipSafeguards,
 		title: fmt.Sprintf("Objects of component %s cannot be removed yet", plan.Component)}
 	for _, change := range plan.Changes {
 		g.stays[change.ID] = true
@@ -49,30 +51,70 @@ func (e *Engine) pruneGuard(plan *Plan) safeguard {
 // check is made before the first object is touched, and again for a type when
 // that itself is deleted.
 func (g safeguard) check(ctx context.Context, removals []*Removal) error {
+	if g.off {
+		return nil
+	}
 	var findings []string
 	for _, removal := range removals {
 		if removal.Orphan {
 			continue
 		}
-		var foreign []string
-		var err error
-		var what string
-		switch removal.Item.ID.GroupKind() {
-		case crdKind:
-			foreign, err = g.foreignInstances(ctx, removal)
-			what = "instances"
-		case namespaceKind:
-			foreign, err = g.foreignContent(ctx, removal.Item.ID.Name)
-			what = "objects in it"
-		}
+		what, foreign, err := g.inUse(ctx, removal)
 		if err != nil {
 			return err
 		}
-		if len(foreign) > 0 {
-			slices.Sort(foreign)
-			findings = append(findings, fmt.Sprintf("   %s    %d %s: %s", removal.Item.ID, len(foreign), what, listed(foreign, foreignShown)))
+		findings = append(findings, inUseLine(removal.Item.ID.String(), what, foreign)...)
+	}
+	return g.refusal(findings)
+}
+
+// checkAll is [safeguard.check] for a deletion of the whole component, with
+// which its additional managed types go, too.
+func (g safeguard) checkAll(ctx context.Context, removals []*Removal) error {
+	var findings []string
+	if len(g.types) > 0 && !g.off {
+		types, err := g.e.cluster.ListableTypes(ctx, func(t cluster.Type) bool { return matchesAny(g.types, t.GVK.GroupKind()) })
+		if err != nil {
+			return g.e.connectionError(err)
+		}
+		for _, served := range types {
+			foreign, err := g.foreignOf(ctx, served)
+			if err != nil {
+				return err
+			}
+			findings = append(findings, inUseLine(shortKind(served.GVK.GroupKind()), "instances", foreign)...)
 		}
 	}
+	return errors.Join(g.refusal(findings), g.check(ctx, removals))
+}
+
+// inUse lists what does not go with a type or namespace.
+func (g safeguard) inUse(ctx context.Context, removal *Removal) (what string, foreign []string, err error) {
+	switch removal.Item.ID.GroupKind() {
+	case crdKind:
+		foreign, err = g.foreignInstances(ctx, removal)
+		return "instances", foreign, err
+	case apiServiceKind:
+		foreign, err = g.foreignAggregated(ctx, removal)
+		return "instances", foreign, err
+	case namespaceKind:
+		foreign, err = g.foreignContent(ctx, removal.Item.ID.Name)
+		return "objects in it", foreign, err
+	}
+	return "", nil, nil
+}
+
+// inUseLine is the line about one type or namespace; none when nothing foreign
+// is there.
+func inUseLine(host, what string, foreign []string) []string {
+	if len(foreign) == 0 {
+		return nil
+	}
+	slices.Sort(foreign)
+	return []string{fmt.Sprintf("   %s    %d %s: %s", host, len(foreign), what, listed(foreign))}
+}
+
+func (g safeguard) refusal(findings []string) error {
 	if len(findings) == 0 {
 		return nil
 	}
@@ -103,9 +145,42 @@ func (g safeguard) foreignInstances(ctx context.Context, removal *Removal) ([]st
 	if err != nil || crd == nil || e.ownerOnObject(crd).hash != g.owner.Hash {
 		return nil, err
 	}
-	served, instances, err := e.instancesOf(ctx, crd)
+	// In any version that is served: the objects are the same in all of them.
+	types := slices.Collect(maps.Values(typesOfCRDs([]object.Manifest{{Object: crd}})))
+	if len(types) == 0 {
+		return nil, nil
+	}
+	return g.foreignOf(ctx, types[0])
+}
+
+// foreignAggregated lists the objects of the types that an APIService serves.
+func (g safeguard) foreignAggregated(ctx context.Context, removal *Removal) ([]string, error) {
+	// Its name is "version.group" by a rule of the API server.
+	version, group, _ := strings.Cut(removal.Item.ID.Name, ".")
+	gv := schema.GroupVersion{Group: group, Version: version}
+	types, err := g.e.cluster.ListableTypes(ctx, func(t cluster.Type) bool { return t.GVK.GroupVersion() == gv })
 	if err != nil {
-		return nil, err
+		return nil, g.e.connectionError(err)
+	}
+	var foreign []string
+	for _, served := range types {
+		found, err := g.foreignOf(ctx, served)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range found {
+			foreign = append(foreign, served.GVK.Kind+" "+name)
+		}
+	}
+	return foreign, nil
+}
+
+// foreignOf lists the objects of a type that do not go with it.
+func (g safeguard) foreignOf(ctx context.Context, served cluster.Type) ([]string, error) {
+	instances, err := g.e.cluster.ListMetadata(ctx, served, "", "")
+	if err != nil && cluster.ReasonOf(err) != cluster.NotServed {
+		return nil, componentErrorf("A right is missing", "whether there are still instances of %s cannot be seen: %w. Nothing was deleted. "+
+			"skip_safeguards = true deletes all the same.", shortKind(served.GVK.GroupKind()), err)
 	}
 	var foreign []string
 	for _, instance := range instances {
@@ -116,29 +191,11 @@ func (g safeguard) foreignInstances(ctx context.Context, removal *Removal) ([]st
 	return foreign, nil
 }
 
-// instancesOf lists the objects of a CRD's type, in any version that is
-// served: the objects are the same in all of them.
-func (e *Engine) instancesOf(ctx context.Context, crd *unstructured.Unstructured) (served cluster.Type, instances []metav1.PartialObjectMetadata, err error) {
-	types := slices.Collect(maps.Values(typesOfCRDs([]object.Manifest{{Object: crd}})))
-	if len(types) == 0 {
-		return served, nil, nil
-	}
-	served = types[0]
-	instances, err = e.cluster.ListMetadata(ctx, served, "", "")
-	switch {
-	case err == nil, cluster.ReasonOf(err) == cluster.NotServed:
-		return served, instances, nil
-	default:
-		return served, nil, componentErrorf("A right is missing",
-			"whether %s still has instances cannot be seen: %w. Nothing was deleted.", crd.GetName(), err)
-	}
-}
-
 // foreignContent lists the objects in a namespace that neither go with it nor
 // are made by Kubernetes itself or by controllers for others.
 func (g safeguard) foreignContent(ctx context.Context, namespace string) ([]string, error) {
 	e := g.e
-	types, err := e.cluster.ListableTypes(ctx)
+	types, err := e.cluster.ListableTypes(ctx, func(t cluster.Type) bool { return t.Namespaced })
 	if err != nil {
 		return nil, e.connectionError(err)
 	}

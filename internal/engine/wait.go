@@ -47,7 +47,7 @@ func (a *applier) await(ctx context.Context, targets []*target, wave applyWave, 
 	// The watcher ends only when its events are read to the end.
 	defer drain(cancel, events)
 	for e := range events {
-		if e.Type == event.ErrorEvent {
+		if e.Type == event.ErrorEvent && waitCtx.Err() == nil {
 			return a.e.connectionError(fmt.Errorf("watching the objects of component %s: %w", a.plan.Component, e.Error))
 		}
 		if done, failed := a.observeEvent(pending, e); failed {

@@ -45,8 +45,6 @@ type Rendered struct {
 	Notes    []string
 	// chart: the objects come from a Helm chart.
 	chart bool
-	// types are those that CRDs of the component bring.
-	types map[schema.GroupVersionKind]cluster.Type
 }
 
 // releaseState is what a rendering depends on besides the component.
@@ -102,10 +100,11 @@ func renderKey(digest string, in render.Input) string {
 // wants makes the objects of a component of its manifests: placement,
 // policies, identity (semantics.md, sections 1 to 4 and 11).
 func (e *Engine) wants(c Component, output *render.Output) (*Rendered, error) {
-	rendered := &Rendered{Notes: output.Notes, chart: output.ChartName != "", types: typesOfCRDs(output.Manifests)}
+	rendered := &Rendered{Notes: output.Notes, chart: output.ChartName != ""}
+	brought := managedTypesOf(output.Manifests, c.AdditionalManagedTypes)
 	var problems []error
 	for _, manifest := range output.Manifests {
-		want, errs := e.want(c, manifest, rendered.types)
+		want, errs := e.want(c, manifest, brought)
 		want.Unstable = output.Unstable[manifest.ID()]
 		problems = append(problems, errs...)
 		rendered.Wants = append(rendered.Wants, want)
@@ -131,15 +130,12 @@ func repeated(wants []*Want) []error {
 	return problems
 }
 
-func (e *Engine) want(c Component, manifest object.Manifest, types map[schema.GroupVersionKind]cluster.Type) (*Want, []error) {
+func (e *Engine) want(c Component, manifest object.Manifest, brought managedTypes) (*Want, []error) {
 	obj := manifest.Object.DeepCopy()
-	served, managed := types[obj.GroupVersionKind()]
-	place(obj, served, managed, c.targetNamespace())
+	declared, known := brought.declared[obj.GroupVersionKind()]
+	place(obj, declared, known, c.targetNamespace())
 	id := object.IDOf(obj)
-	want := &Want{Key: id.String(), ID: id, Object: obj, Origin: manifest.Origin, Managed: managed}
-	if managed {
-		want.Type = served
-	}
+	want := &Want{Key: id.String(), ID: id, Object: obj, Origin: manifest.Origin, Managed: brought.includes(obj.GroupVersionKind()), Type: declared}
 	policies, invalid := policiesOf(obj, e.options.AnnotationPrefix, c.Defaults)
 	want.Policies = policies
 	var problems []error
@@ -157,9 +153,9 @@ func (e *Engine) want(c Component, manifest object.Manifest, types map[schema.Gr
 // place gives a namespaced object its namespace and takes it from a
 // cluster-scoped one. A kind whose scope only the cluster knows stays as it is
 // written: the plan must not depend on the cluster.
-func place(obj *unstructured.Unstructured, served cluster.Type, managed bool, namespace string) {
+func place(obj *unstructured.Unstructured, served cluster.Type, declared bool, namespace string) {
 	scope := object.BuiltinScope(obj.GroupVersionKind().GroupKind())
-	if managed {
+	if declared {
 		scope = object.ClusterScoped
 		if served.Namespaced {
 			scope = object.Namespaced
@@ -182,45 +178,6 @@ func digestOf(obj *unstructured.Unstructured) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// typesOfCRDs returns the types that the CustomResourceDefinitions among the
-// manifests bring, with the scope and plural that they declare.
-func typesOfCRDs(manifests []object.Manifest) map[schema.GroupVersionKind]cluster.Type {
-	types := map[schema.GroupVersionKind]cluster.Type{}
-	for _, manifest := range manifests {
-		obj := manifest.Object
-		if obj.GroupVersionKind().GroupKind() != crdKind {
-			continue
-		}
-		group, _, _ := unstructured.NestedString(obj.Object, "spec", "group")
-		kind, _, _ := unstructured.NestedString(obj.Object, "spec", "names", "kind")
-		plural, _, _ := unstructured.NestedString(obj.Object, "spec", "names", "plural")
-		scope, _, _ := unstructured.NestedString(obj.Object, "spec", "scope")
-		for _, version := range servedVersions(obj) {
-			gv := schema.GroupVersion{Group: group, Version: version}
-			types[gv.WithKind(kind)] = cluster.Type{
-				GVK: gv.WithKind(kind), Resource: gv.WithResource(plural), Namespaced: scope == "Namespaced",
-			}
-		}
-	}
-	return types
-}
-
-func servedVersions(crd *unstructured.Unstructured) []string {
-	entries, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
-	var versions []string
-	for _, entry := range entries {
-		version, ok := entry.(map[string]any)
-		if !ok {
-			continue
-		}
-		name, _ := version["name"].(string)
-		if served, _ := version["served"].(bool); served && name != "" {
-			versions = append(versions, name)
-		}
-	}
-	return versions
-}
-
 // orderViolations checks the order rules between a type or Namespace and what
 // lives in it (semantics.md, section 4).
 func orderViolations(wants []*Want) []error {
@@ -235,7 +192,9 @@ func orderViolations(wants []*Want) []error {
 		}
 	}
 	for _, want := range wants {
-		for _, key := range []string{"ns/" + want.ID.Namespace, "type/" + want.ID.GroupKind().String()} {
+		for _, key := range []string{
+			"ns/" + want.ID.Namespace, "type/" + want.ID.GroupKind().String(), "types/" + want.Object.GroupVersionKind().GroupVersion().String(),
+		} {
 			host := hosts[key]
 			if host == nil || host == want {
 				continue
@@ -253,7 +212,8 @@ func orderViolations(wants []*Want) []error {
 	return problems
 }
 
-// hostKey names what other objects live in: a Namespace or the type of a CRD.
+// hostKey names what other objects live in: a Namespace, the type of a CRD, or
+// the types of an APIService.
 func hostKey(want *Want) string {
 	switch want.ID.GroupKind() {
 	case namespaceKind:
@@ -263,7 +223,7 @@ func hostKey(want *Want) string {
 		kind, _, _ := unstructured.NestedString(want.Object.Object, "spec", "names", "kind")
 		return "type/" + schema.GroupKind{Group: group, Kind: kind}.String()
 	case apiServiceKind:
-		return "apiservice/" + want.ID.Name
+		return "types/" + groupVersionOf(want.Object).String()
 	}
 	return ""
 }

@@ -24,25 +24,9 @@ func renderedWants(t *testing.T, documents ...string) ([]*Want, []error) {
 	c := Component{Namespace: "app", Name: "web", Source: files, Defaults: componentDefaults()}
 	rendered, err := Offline(Options{}).render(t.Context(), c, releaseState{revision: 1}, nil)
 	if err != nil {
-		return nil, parts(err)
+		return nil, problemsOf(err)
 	}
 	return rendered.Wants, nil
-}
-
-// parts takes a joined error apart.
-func parts(err error) []error {
-	if err == nil {
-		return nil
-	}
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return []error{err}
-	}
-	var all []error
-	for _, part := range joined.Unwrap() {
-		all = append(all, parts(part)...)
-	}
-	return all
 }
 
 func asObjectError(err error, target **ObjectError) bool { return errors.As(err, target) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -39,6 +40,11 @@ func (m componentModel) component(ctx context.Context, diags *diag.Diagnostics) 
 		},
 		MissingNamespaces: engine.MissingNamespacesPolicy(policy("missing_namespaces_policy", m.MissingNamespacesPolicy)),
 		ReadyTimeout:      durationOr(m.ReadyTimeout, defaultReadyTimeout),
+		Suspend:           m.Suspend.ValueBool(), SkipSafeguards: m.SkipSafeguards.ValueBool(),
+		AdditionalManagedTypes: texts(m.AdditionalManagedTypes),
+	}
+	for _, name := range texts(m.Dependencies) {
+		c.Dependencies = append(c.Dependencies, identityOf(name))
 	}
 	c.Inputs = m.inputs(values)
 	return c, unknown
@@ -62,14 +68,46 @@ func (m componentModel) unknownInputs() []string {
 		"adoption_policy": m.AdoptionPolicy, "update_policy": m.UpdatePolicy, "delete_policy": m.DeletePolicy,
 		"missing_namespaces_policy": m.MissingNamespacesPolicy,
 		"reapply_interval":          m.ReapplyInterval, "ready_timeout": m.ReadyTimeout,
+		"suspend": m.Suspend, "skip_safeguards": m.SkipSafeguards,
+		"dependencies": m.Dependencies, "additional_managed_types": m.AdditionalManagedTypes,
 	}
 	var unknown []string
 	for _, name := range slices.Sorted(maps.Keys(inputs)) {
-		if inputs[name].IsUnknown() {
+		if !isWhollyKnown(inputs[name]) {
 			unknown = append(unknown, name)
 		}
 	}
 	return unknown
+}
+
+// isWhollyKnown looks into sets, too.
+func isWhollyKnown(value attr.Value) bool {
+	if set, ok := value.(types.Set); ok {
+		for _, element := range set.Elements() {
+			if element.IsUnknown() {
+				return false
+			}
+		}
+	}
+	return !value.IsUnknown()
+}
+
+// texts are the known texts of a set, in order.
+func texts(set types.Set) []string {
+	var all []string
+	for _, element := range set.Elements() {
+		if text, ok := element.(types.String); ok && !text.IsUnknown() {
+			all = append(all, text.ValueString())
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// identityOf reads "namespace/name".
+func identityOf(text string) engine.Identity {
+	namespace, name, _ := strings.Cut(text, "/")
+	return engine.Identity{Namespace: namespace, Name: name}
 }
 
 // source makes the source of the one child that is set.
@@ -129,6 +167,16 @@ func (m componentModel) inputs(values map[string]any) map[string]any {
 	} {
 		if !value.IsNull() && !value.IsUnknown() {
 			inputs[name] = value.ValueString()
+		}
+	}
+	for name, value := range map[string]types.Bool{"suspend": m.Suspend, "skip_safeguards": m.SkipSafeguards} {
+		if !value.IsNull() && !value.IsUnknown() {
+			inputs[name] = value.ValueBool()
+		}
+	}
+	for name, value := range map[string]types.Set{"dependencies": m.Dependencies, "additional_managed_types": m.AdditionalManagedTypes} {
+		if names := texts(value); len(names) > 0 {
+			inputs[name] = names
 		}
 	}
 	if values != nil {

@@ -53,6 +53,11 @@ type componentModel struct {
 	ReadyTimeout            types.String   `tfsdk:"ready_timeout"`
 	Timeouts                timeouts.Value `tfsdk:"timeouts"`
 
+	Dependencies           types.Set  `tfsdk:"dependencies"`
+	AdditionalManagedTypes types.Set  `tfsdk:"additional_managed_types"`
+	Suspend                types.Bool `tfsdk:"suspend"`
+	SkipSafeguards         types.Bool `tfsdk:"skip_safeguards"`
+
 	ID       types.String `tfsdk:"id"`
 	Objects  types.Map    `tfsdk:"objects"`
 	Summary  types.String `tfsdk:"summary"`

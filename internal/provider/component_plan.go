@@ -120,7 +120,7 @@ func (m *componentModel) setPlanned(p engine.Planned) {
 	m.Objects = plannedObjects(p)
 	m.Summary = types.StringValue(p.Summary)
 	m.Artifact = artifactValue(p.Artifact)
-	m.setStatus(engine.StatusReady)
+	m.setStatus(p.Status)
 	m.setRevision(p.Revision)
 }
 

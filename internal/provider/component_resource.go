@@ -113,7 +113,7 @@ func (r *componentResource) Delete(ctx context.Context, req resource.DeleteReque
 	defer cancel()
 	warnings, err := e.Delete(ctx, engine.Deletion{
 		Identity: state.identity(), Planned: planned, Prior: state.prior(ctx, memory, &resp.Diagnostics),
-		Timeout: durationOr(state.ReadyTimeout, defaultReadyTimeout),
+		Timeout: durationOr(state.ReadyTimeout, defaultReadyTimeout), SkipSafeguards: state.SkipSafeguards.ValueBool(),
 	})
 	addWarnings(&resp.Diagnostics, warnings)
 	addError(&resp.Diagnostics, err)

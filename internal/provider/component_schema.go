@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
@@ -22,6 +23,7 @@ func componentSchema() schema.Schema {
 	maps.Copy(attributes, identityAttributes())
 	maps.Copy(attributes, contentAttributes())
 	maps.Copy(attributes, policyAttributes())
+	maps.Copy(attributes, orderAttributes())
 	maps.Copy(attributes, computedAttributes())
 	return schema.Schema{
 		MarkdownDescription: "A component is a named set of Kubernetes objects with one life cycle. It is rendered from a source, applied in waves, " +
@@ -129,6 +131,36 @@ func policyAttributes() map[string]schema.Attribute {
 				"It never causes an update by itself. "+annotationWins),
 		"ready_timeout": durationAttribute(defaultReadyTimeout,
 			"How long the objects may take to become ready after they were applied."),
+	}
+}
+
+func orderAttributes() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"dependencies": schema.SetAttribute{
+			Optional:    true,
+			ElementType: types.StringType,
+			MarkdownDescription: "Other components, as `namespace/name`, that must be `Ready` before this one is applied, also those of other Terraform states. " +
+				"The apply waits for them for at most `ready_timeout`. A component that others depend on is deleted after them. " +
+				"Inside one configuration `depends_on` does the same, and Terraform then knows the order.",
+			Validators: []validator.Set{setvalidator.ValueStringsAre(componentName())},
+		},
+		"additional_managed_types": schema.SetAttribute{
+			Optional:    true,
+			ElementType: types.StringType,
+			MarkdownDescription: "Types that the component brings without containing their CustomResourceDefinition, because its operator creates it: as `Kind.group`, " +
+				"where the kind may be `*` and the group `*` or `*.suffix`. Their objects are applied last and deleted first, and the component cannot be " +
+				"deleted while others have objects of them.",
+			Validators: []validator.Set{setvalidator.ValueStringsAre(typePattern())},
+		},
+		"suspend": schema.BoolAttribute{
+			Optional:            true,
+			MarkdownDescription: "With `true` nothing is applied or pruned; a plan says in a warning what is left undone. Destroying works all the same. Default: `false`.",
+		},
+		"skip_safeguards": schema.BoolAttribute{
+			Optional: true,
+			MarkdownDescription: "With `true` custom resource definitions, API services and namespaces are deleted together with what others have in them, without looking. " +
+				"It counts as it was set at the last apply. Default: `false`.",
+		},
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+
+	"github.com/kubewave/terraform-provider-component/internal/engine"
 )
 
 // textValidator checks a text that is known with a function that returns what
@@ -68,6 +70,29 @@ func dnsSubdomain(length int) validator.String {
 	return textValidator{description: "The value consists of " + rule + ".", check: func(text string) error {
 		if len(text) > length || !dnsSubdomains.MatchString(text) {
 			return fmt.Errorf("%q is no valid name: a name consists of %s", text, rule)
+		}
+		return nil
+	}}
+}
+
+// componentName accepts the identity of a component.
+func componentName() validator.String {
+	const rule = `"namespace/name" of a component`
+	return textValidator{description: "The value is the " + rule + ".", check: func(text string) error {
+		namespace, name, ok := strings.Cut(text, "/")
+		if !ok || len(namespace) > 63 || !dnsLabels.MatchString(namespace) || len(name) > maxNameLength || !dnsSubdomains.MatchString(name) {
+			return fmt.Errorf("%q is not the %s", text, rule)
+		}
+		return nil
+	}}
+}
+
+// typePattern accepts names of types with wildcards.
+func typePattern() validator.String {
+	const rule = `"Kind.group", where the kind may be "*" and the group "*" or "*.suffix"`
+	return textValidator{description: "The value is " + rule + ".", check: func(text string) error {
+		if _, ok := engine.ParseTypePattern(text); !ok {
+			return fmt.Errorf("%q is not %s", text, rule)
 		}
 		return nil
 	}}

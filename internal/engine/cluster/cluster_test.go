@@ -405,7 +405,7 @@ spec: {group: broken.example, version: v1, groupPriorityMinimum: 1000, versionPr
 	if versions, err := p.APIVersions(ctx); err != nil || len(versions) == 0 {
 		t.Errorf("the versions of the cluster: got %d, %v", len(versions), err)
 	}
-	if types, err := p.ListableTypes(ctx); err != nil || len(types) == 0 {
+	if types, err := p.ListableTypes(ctx, func(Type) bool { return true }); err != nil || len(types) == 0 {
 		t.Errorf("the types of the cluster: got %d, %v", len(types), err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -88,10 +89,11 @@ func typeOf(mapping *meta.RESTMapping) Type {
 	}
 }
 
-// ListableTypes lists the namespaced types whose objects can be listed, one
-// version each.
-func (c *Cluster) ListableTypes(ctx context.Context) ([]Type, error) {
-	lists, err := discovery.ServerPreferredNamespacedResourcesWithContext(ctx, c.cached)
+// ListableTypes lists the types whose objects can be listed and that a
+// condition chooses, in one version each. Those of an API server that does not
+// answer are left out.
+func (c *Cluster) ListableTypes(ctx context.Context, choose func(Type) bool) ([]Type, error) {
+	lists, err := discovery.ServerPreferredResourcesWithContext(ctx, c.cached)
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
 		return nil, err
 	}
@@ -102,8 +104,9 @@ func (c *Cluster) ListableTypes(ctx context.Context) ([]Type, error) {
 			return nil, err
 		}
 		for _, resource := range list.APIResources {
-			if slices.Contains(resource.Verbs, "list") {
-				types = append(types, Type{GVK: gv.WithKind(resource.Kind), Resource: gv.WithResource(resource.Name), Namespaced: true})
+			served := Type{GVK: gv.WithKind(resource.Kind), Resource: gv.WithResource(resource.Name), Namespaced: resource.Namespaced}
+			if slices.Contains(resource.Verbs, "list") && !strings.Contains(resource.Name, "/") && choose(served) {
+				types = append(types, served)
 			}
 		}
 	}

@@ -66,6 +66,13 @@ type Record struct {
 	// Inputs are the attributes of the resource, secret ones left out.
 	Inputs map[string]any `json:"inputs,omitempty"`
 
+	// Dependencies are the components, as "namespace/name", that are deleted
+	// after this one.
+	Dependencies []string `json:"dependencies,omitempty"`
+	// ManagedTypes are the types besides CRDs and APIServices that the component
+	// brings: patterns of the resource's additional_managed_types.
+	ManagedTypes []string `json:"managedTypes,omitempty"`
+
 	// Key is the key of all hashes. It never leaves the cluster.
 	Key []byte `json:"key"`
 	// Leaves are the masked leaves by object and JSON pointer.

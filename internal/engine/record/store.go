@@ -17,6 +17,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubewave/terraform-provider-component/internal/engine/cluster"
 )
@@ -52,12 +53,19 @@ type Store struct {
 	namespace, name string
 
 	resourceVersion string
+	uid             types.UID
 	chunks          []string
 }
 
 // NewStore returns the store of a component. It makes no request.
 func NewStore(c *cluster.Cluster, namespace, name string) *Store {
 	return &Store{cluster: c, namespace: namespace, name: name}
+}
+
+// Reference names the Secret, for an event about the component. It has no UID
+// before the record was read or written.
+func (s *Store) Reference() corev1.ObjectReference {
+	return corev1.ObjectReference{APIVersion: "v1", Kind: "Secret", Namespace: s.namespace, Name: SecretName(s.name), UID: s.uid}
 }
 
 // Load reads the record. It returns nil when there is none.
@@ -74,7 +82,7 @@ func (s *Store) Load(ctx context.Context) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.resourceVersion, s.chunks = secret.GetResourceVersion(), chunks
+	s.resourceVersion, s.uid, s.chunks = secret.GetResourceVersion(), secret.GetUID(), chunks
 	return s.decode(content)
 }
 
@@ -142,6 +150,7 @@ func (s *Store) Save(ctx context.Context, rec *Record) error {
 		return err
 	}
 	secret := s.secret(SecretName(s.name), rec, first)
+	secret.SetAnnotations(rec.annotations())
 	if len(chunks) > 0 {
 		setData(secret, chunksKey, []byte(strings.Join(chunks, ",")))
 	}
@@ -153,7 +162,7 @@ func (s *Store) Save(ctx context.Context, rec *Record) error {
 		return fmt.Errorf("writing the record Secret/%s/%s: %w", s.namespace, SecretName(s.name), err)
 	}
 	old := s.chunks
-	s.resourceVersion, s.chunks = written.GetResourceVersion(), chunks
+	s.resourceVersion, s.uid, s.chunks = written.GetResourceVersion(), written.GetUID(), chunks
 	return s.removeChunks(ctx, old, chunks)
 }
 

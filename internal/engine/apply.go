@@ -58,7 +58,7 @@ func (e *Engine) Apply(ctx context.Context, plan *Plan, expected map[string]stri
 	if err := a.begin(ctx); err != nil {
 		return &Result{}, err
 	}
-	e.tell(ctx, plan.store, corev1.EventTypeNormal, reasonApplying, fmt.Sprintf("revision %d: %s", plan.Planned.Revision, plan.Planned.Summary))
+	a.tell(ctx, corev1.EventTypeNormal, reasonApplying, fmt.Sprintf("revision %d: %s", plan.Planned.Revision, plan.Planned.Summary))
 	err := a.run(ctx)
 	err = errors.Join(err, a.finish(ctx, err))
 	return a.result(), err
@@ -132,7 +132,7 @@ func (a *applier) run(ctx context.Context) error {
 		if err := a.purge(ctx, waves[i+1:]); err != nil {
 			return err
 		}
-		a.e.tell(ctx, a.plan.store, corev1.EventTypeNormal, "WaveReady", fmt.Sprintf("wave %d of %d (apply-order %d) is ready: %s, %s after the start",
+		a.tell(ctx, corev1.EventTypeNormal, "WaveReady", fmt.Sprintf("wave %d of %d (apply-order %d) is ready: %s, %s after the start",
 			a.wave, a.waves, wave.order, counted(wave.objects(), "object", "objects"), a.e.now().Sub(a.started).Round(time.Millisecond)))
 		if i+1 < len(waves) {
 			if err := a.plan.store.Save(ctx, a.record); err != nil {
@@ -235,7 +235,7 @@ func (a *applier) finish(ctx context.Context, failure error) error {
 		brief, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 		defer cancel()
 		err := a.plan.store.Save(brief, a.record)
-		a.e.tell(brief, a.plan.store, corev1.EventTypeWarning, a.record.Reason, headline(failure))
+		a.tell(brief, corev1.EventTypeWarning, a.record.Reason, headline(failure))
 		return err
 	}
 	if err := a.takeHashes(ctx); err != nil {

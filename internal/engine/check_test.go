@@ -156,7 +156,11 @@ func TestDuplicatesThatOnlyTheClusterSees(t *testing.T) {
 ---
 {apiVersion: GROUP/v1, kind: Gadget, metadata: {name: g, namespace: NAMESPACE}, spec: {size: 2}}
 `)
-	r.engine.cluster.ForgetTypes(t.Context())
+	r.eventually("the type is served", func() bool {
+		r.engine.cluster.ForgetTypes(t.Context())
+		_, err := r.engine.cluster.TypeFor(t.Context(), r.gvk("Gadget", "v1"))
+		return err == nil
+	})
 	_, err := s.plan()
 	r.wantError(err, "Object occurs twice", "Gadget.GROUP/NAMESPACE/g", "document 1", "document 2")
 }

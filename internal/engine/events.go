@@ -50,6 +50,13 @@ func (a *applier) enter(ctx context.Context, phase record.Phase, reason, message
 	if err := a.plan.store.Save(ctx, a.record); err != nil {
 		return err
 	}
-	a.e.tell(ctx, a.plan.store, corev1.EventTypeNormal, reason, message)
+	a.tell(ctx, corev1.EventTypeNormal, reason, message)
 	return nil
+}
+
+// tell writes an event about this apply, unless it changes nothing.
+func (a *applier) tell(ctx context.Context, kind, reason, message string) {
+	if !a.plan.NothingToDo {
+		a.e.tell(ctx, a.plan.store, kind, reason, message)
+	}
 }

@@ -280,7 +280,7 @@ func TestForeignInstancesBlock(t *testing.T) {
 		if strings.Contains(full(err), "ours") || strings.Contains(full(err), "theirs-10") {
 			t.Errorf("it names too much:\n%s", full(err))
 		}
-		if got := r.wire.all(writes); len(got) > 0 {
+		if got := r.wire.all(request.writesObjects); len(got) > 0 {
 			t.Errorf("it wrote %v", got)
 		}
 		for i := range 12 {
@@ -383,7 +383,7 @@ func TestNamespacesOfOthersBlock(t *testing.T) {
 		r.wire.clear()
 		err := s.destroy()
 		r.wantError(err, "Namespace/NAMESPACE-more", "Secret/theirs", "Nothing was deleted")
-		if got := r.wire.all(writes); len(got) > 0 {
+		if got := r.wire.all(request.writesObjects); len(got) > 0 {
 			t.Errorf("it wrote %v", got)
 		}
 		r.remove("Secret/NAMESPACE-more/theirs")

@@ -74,7 +74,10 @@ func TestReadsGoByList(t *testing.T) {
 	if got := r.wire.all(writesTo("configmaps/x-0")); len(got) != 1 {
 		t.Errorf("one change writes %v", got)
 	}
-	if got := r.wire.all(writes); len(got) > 4 {
+	if got := r.wire.all(request.writesObjects); len(got) > 1 {
+		t.Errorf("one change writes %v", got)
+	}
+	if got := r.wire.all(writes); len(got) > 6 {
 		t.Errorf("one change writes %v", got)
 	}
 	if got := r.wire.all(objectReads); len(got) > 0 {

@@ -120,6 +120,12 @@ func (q request) writes() bool {
 	return q.method != http.MethodGet && !strings.Contains(q.query, "dryRun=All")
 }
 
+// writesObjects: it was to change an object of a component, not its record or
+// an event about it.
+func (q request) writesObjects() bool {
+	return q.writes() && !strings.Contains(q.path, "/secrets/component.") && !strings.HasSuffix(q.path, "/events")
+}
+
 // dryRun: the request was to try something.
 func (q request) dryRun() bool { return strings.Contains(q.query, "dryRun=All") }
 

@@ -81,6 +81,6 @@ func (a *applier) suspendRecord(ctx context.Context) (*Result, error) {
 	if err := a.begin(ctx); err != nil {
 		return &Result{}, err
 	}
-	a.e.tell(ctx, p.store, corev1.EventTypeNormal, StatusSuspended, "nothing is applied or pruned: suspend = true")
+	a.tell(ctx, corev1.EventTypeNormal, StatusSuspended, "nothing is applied or pruned: suspend = true")
 	return a.result(), nil
 }

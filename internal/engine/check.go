@@ -163,6 +163,9 @@ func (e *Engine) checkChange(ctx context.Context, plan *Plan, change *Change, op
 	if change.Action == Adopt {
 		found.adopted = e.describeAdoption(change, predicted, ownership)
 	}
+	if change.Action == Recreate {
+		found.recreated = fmt.Sprintf(" %s   %s", change.ID, whyRecreated(plan.situation(change, ownership, e)))
+	}
 	found.reclaimed, fatal = e.reclaimed(ctx, change)
 	return found, nil, fatal
 }

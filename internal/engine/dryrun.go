@@ -109,10 +109,11 @@ func (p *Plan) bringsNamespace(name string) bool {
 
 // rejection is the error of an object that the API server does not accept.
 func (e *Engine) rejection(change *Change, err error) error {
-	rejected := &ObjectError{
-		ID: change.ID, Origin: change.Origin, Title: "The API server rejects an object",
-		Err: &serverError{text: e.serverText(change.ID, err), cause: err},
-	}
+	return e.rejectionWith(change, &serverError{text: e.serverText(change.ID, err), cause: err})
+}
+
+func (e *Engine) rejectionWith(change *Change, err *serverError) error {
+	rejected := &ObjectError{ID: change.ID, Origin: change.Origin, Title: "The API server rejects an object", Err: err}
 	if cluster.IsImmutable(err) {
 		rejected.Advice = fmt.Sprintf("A field of it cannot be changed. To delete and create the object instead, annotate it with %s/update-policy: recreate.",
 			e.options.AnnotationPrefix)

@@ -92,7 +92,7 @@ func TestAdditionalManagedTypes(t *testing.T) {
 	}
 
 	r.create("{apiVersion: GROUP/v1, kind: Gadget, metadata: {name: theirs, namespace: NAMESPACE}}")
-	r.wantError(s.destroy(), "cannot be deleted yet", "Gadget.GROUP    1 instances: NAMESPACE/theirs", "Nothing was deleted")
+	r.wantError(s.destroy(), "cannot be deleted yet", "Gadget.GROUP    1 instance: NAMESPACE/theirs", "Nothing was deleted")
 	r.mustLive("Gadget.GROUP/NAMESPACE/ours")
 	s.component.SkipSafeguards = true
 	r.wire.clear()

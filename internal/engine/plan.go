@@ -124,7 +124,9 @@ func (e *Engine) Plan(ctx context.Context, c Component, prior *Prior, options Pl
 		plan.suspend()
 		return plan, e.refuseExisting(plan)
 	}
-	if prior != nil && plan.nothingToDo() {
+	again := plan.runsAgain()
+	plan.Planned.Summary = countAgain(plan.Planned.Summary, len(again))
+	if prior != nil && plan.nothingToDo() && len(again) == 0 {
 		plan.NothingToDo = true
 		if !options.Apply {
 			return plan, nil
@@ -132,6 +134,26 @@ func (e *Engine) Plan(ctx context.Context, c Component, prior *Prior, options Pl
 	}
 	plan.replaced = prior == nil && options.replaces(plan.record)
 	return plan, errors.Join(e.refuseExisting(plan), e.checkDependencies(ctx, plan), e.check(ctx, plan, options))
+}
+
+// runsAgain lists the objects that are as they were and are applied again all
+// the same, because the component changes (semantics.md, section 4,
+// "on-object-or-component-change").
+func (p *Plan) runsAgain() []string {
+	if p.prior == nil || p.record == nil || p.record.Phase != record.Ready || !p.componentChanged() {
+		return nil
+	}
+	var again []string
+	recorded := p.record.Keys()
+	for _, want := range p.rendered.Wants {
+		item := recorded[want.Key]
+		purged := item != nil && (item.Phase == record.Completed || item.Phase == record.Completing)
+		same := p.prior.Objects[want.Key] == p.Planned.Objects[want.Key] && !p.Planned.Unknown[want.Key]
+		if want.Policies.Reconcile == ReconcileOnObjectOrComponentChange && same && !purged {
+			again = append(again, want.Key)
+		}
+	}
+	return again
 }
 
 // planOffline plans values when the provider's configuration is not known yet.
@@ -288,9 +310,23 @@ func countSummary(create, update, remove int) string {
 		}
 	}
 	if len(parts) == 0 {
-		return "nothing to change"
+		return nothingToChange
 	}
 	return strings.Join(parts, ", ")
+}
+
+const nothingToChange = "nothing to change"
+
+// countAgain adds the objects that are applied again without a change.
+func countAgain(summary string, n int) string {
+	switch {
+	case n == 0:
+		return summary
+	case summary == nothingToChange:
+		return fmt.Sprintf("%d to run again", n)
+	default:
+		return fmt.Sprintf("%s, %d to run again", summary, n)
+	}
 }
 
 // refuseExisting stops a create over a component that is ready: it belongs to

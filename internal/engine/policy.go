@@ -132,6 +132,26 @@ func policiesOf(obj *unstructured.Unstructured, prefix string, defaults Defaults
 	return p, r.problems
 }
 
+// knownAnnotations are the names under our prefix that mean something; the last
+// two are ours and are stripped from manifests.
+var knownAnnotations = []string{
+	"adoption-policy", "reconcile-policy", "update-policy", "delete-policy", "apply-order", "delete-order", "purge-order",
+	"reapply-interval", "status-hint", "disableSubstitution", "owner-id", "digest",
+}
+
+// unknownAnnotations are names under our prefix that mean nothing: probably
+// misspelt ones.
+func unknownAnnotations(annotations map[string]string, prefix string) []string {
+	var unknown []string
+	for key := range annotations {
+		if name, ours := strings.CutPrefix(key, prefix+"/"); ours && !slices.Contains(knownAnnotations, name) {
+			unknown = append(unknown, key)
+		}
+	}
+	slices.Sort(unknown)
+	return unknown
+}
+
 func defaultUpdate(obj *unstructured.Unstructured, defaults Defaults) string {
 	if defaults.Update == UpdateRecreate && slices.Contains(keptByDefault, obj.GroupVersionKind().GroupKind()) {
 		return string(UpdateSSAOverride)

@@ -82,36 +82,41 @@ func (g safeguard) checkAll(ctx context.Context, removals []*Removal) error {
 			if err != nil {
 				return err
 			}
-			findings = append(findings, inUseLine(shortKind(served.GVK.GroupKind()), "instances", foreign)...)
+			findings = append(findings, inUseLine(shortKind(served.GVK.GroupKind()), instances, foreign)...)
 		}
 	}
 	return errors.Join(g.refusal(findings), g.check(ctx, removals))
 }
 
+// noun is a word in singular and plural.
+type noun struct{ one, many string }
+
+var instances = noun{"instance", "instances"}
+
 // inUse lists what does not go with a type or namespace.
-func (g safeguard) inUse(ctx context.Context, removal *Removal) (what string, foreign []string, err error) {
+func (g safeguard) inUse(ctx context.Context, removal *Removal) (what noun, foreign []string, err error) {
 	switch removal.Item.ID.GroupKind() {
 	case crdKind:
 		foreign, err = g.foreignInstances(ctx, removal)
-		return "instances", foreign, err
+		return instances, foreign, err
 	case apiServiceKind:
 		foreign, err = g.foreignAggregated(ctx, removal)
-		return "instances", foreign, err
+		return instances, foreign, err
 	case namespaceKind:
 		foreign, err = g.foreignContent(ctx, removal.Item.ID.Name)
-		return "objects in it", foreign, err
+		return noun{"object in it", "objects in it"}, foreign, err
 	}
-	return "", nil, nil
+	return noun{}, nil, nil
 }
 
 // inUseLine is the line about one type or namespace; none when nothing foreign
 // is there.
-func inUseLine(host, what string, foreign []string) []string {
+func inUseLine(host string, what noun, foreign []string) []string {
 	if len(foreign) == 0 {
 		return nil
 	}
 	slices.Sort(foreign)
-	return []string{fmt.Sprintf("   %s    %d %s: %s", host, len(foreign), what, listed(foreign))}
+	return []string{fmt.Sprintf("   %s    %s: %s", host, counted(len(foreign), what.one, what.many), listed(foreign))}
 }
 
 func (g safeguard) refusal(findings []string) error {
@@ -120,7 +125,7 @@ func (g safeguard) refusal(findings []string) error {
 	}
 	return &ComponentError{
 		Title: g.title,
-		Err: errors.New(fmt.Sprintf(" %d types or namespaces are still in use by objects that do not go with them:\n", len(findings)) +
+		Err: errors.New(" " + counted(len(findings), "type or namespace is", "types or namespaces are") + " still in use by objects that do not go with them:\n" +
 			strings.Join(findings, "\n") + "\n Delete these first (or set delete_policy = \"Orphan\"). Nothing was deleted."),
 	}
 }
@@ -177,13 +182,13 @@ func (g safeguard) foreignAggregated(ctx context.Context, removal *Removal) ([]s
 
 // foreignOf lists the objects of a type that do not go with it.
 func (g safeguard) foreignOf(ctx context.Context, served cluster.Type) ([]string, error) {
-	instances, err := g.e.cluster.ListMetadata(ctx, served, "", "")
+	list, err := g.e.cluster.ListMetadata(ctx, served, "", "")
 	if err != nil && cluster.ReasonOf(err) != cluster.NotServed {
 		return nil, componentErrorf("A right is missing", "whether there are still instances of %s cannot be seen: %w. Nothing was deleted. "+
 			"skip_safeguards = true deletes all the same.", shortKind(served.GVK.GroupKind()), err)
 	}
 	var foreign []string
-	for _, instance := range instances {
+	for _, instance := range list {
 		if g.foreign(instance, served) {
 			foreign = append(foreign, strings.TrimPrefix(instance.GetNamespace()+"/"+instance.GetName(), "/"))
 		}

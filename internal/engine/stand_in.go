@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"strings"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -65,10 +66,17 @@ func (e *Engine) checkInStandIn(ctx context.Context, plan *Plan, change *Change)
 	_, err := e.sendCreate(ctx, change, obj, cluster.DryRun)
 	switch cluster.ReasonOf(err) {
 	case cluster.Invalid, cluster.TooLarge:
-		return e.rejection(change, err), nil
+		return e.rejectionElsewhere(change, err), nil
 	case cluster.Unreachable, cluster.Unauthorized:
 		return nil, e.connectionError(err)
 	}
 	e.dryRuns.passed(key)
 	return nil, nil
+}
+
+// rejectionElsewhere is [Engine.rejection] in the words that the API server
+// would use in the object's own namespace.
+func (e *Engine) rejectionElsewhere(change *Change, err error) error {
+	text := strings.ReplaceAll(e.serverText(change.ID, err), "("+standIn+"/"+change.ID.Name, "("+change.ID.Namespace+"/"+change.ID.Name)
+	return e.rejectionWith(change, &serverError{text: text, cause: err})
 }

@@ -106,6 +106,9 @@ func (e *Engine) wants(c Component, output *render.Output) (*Rendered, error) {
 	for _, manifest := range output.Manifests {
 		want, errs := e.want(c, manifest, brought)
 		want.Unstable = output.Unstable[manifest.ID()]
+		for _, key := range unknownAnnotations(manifest.Object.GetAnnotations(), e.options.AnnotationPrefix) {
+			rendered.Notes = append(rendered.Notes, fmt.Sprintf("%s: the annotation %s is not known and has no effect", want.ID, key))
+		}
 		problems = append(problems, errs...)
 		rendered.Wants = append(rendered.Wants, want)
 	}

@@ -11,6 +11,38 @@ import (
 type finding struct {
 	adopted   *adoption
 	reclaimed []string
+	// recreated is a line about an object that is deleted and created anew.
+	recreated string
+}
+
+// whyRecreated says why an object of ours with update-policy recreate is due.
+func whyRecreated(s Situation) string {
+	switch {
+	case s.LiveDigest != s.Digest:
+		return "its manifest changes"
+	case s.Drifted:
+		return "somebody changed it"
+	case s.FailedJob:
+		return "it failed"
+	case s.Policies.Reconcile == ReconcileOnObjectOrComponentChange && s.ComponentChanged:
+		return "it runs again whenever the component changes (reconcile-policy: on-object-or-component-change)"
+	default:
+		return "it was applied longer ago than its reapply interval"
+	}
+}
+
+// recreateWarning is the one warning about all objects that are deleted and
+// created anew.
+func recreateWarning(c Component, findings []finding) (Warning, bool) {
+	var lines []string
+	for _, found := range findings {
+		if found.recreated != "" {
+			lines = append(lines, found.recreated)
+		}
+	}
+	return Warning{
+		Title: fmt.Sprintf("%s of component %s will be deleted and created anew", counted(len(lines), "object", "objects"), c), Lines: lines,
+	}, len(lines) > 0
 }
 
 // warnings are about what may happen at apply.
@@ -26,6 +58,9 @@ func (p *Plan) warnings(findings []finding) []Warning {
 	if warning, ok := reclaimWarning(p.Component, reclaims); ok {
 		warnings = append(warnings, warning)
 	}
+	if warning, ok := recreateWarning(p.Component, findings); ok {
+		warnings = append(warnings, warning)
+	}
 	var lines []string
 	for _, change := range p.Changes {
 		if change.Unchecked != "" {
@@ -35,7 +70,7 @@ func (p *Plan) warnings(findings []finding) []Warning {
 	if len(lines) > 0 {
 		warnings = append(warnings, Warning{
 			Title: fmt.Sprintf("%s of component %s could not be checked", counted(len(lines), "object", "objects"), p.Component),
-			Lines: append(lines, " Something else in this run may provide what is missing. The apply waits for it, and fails if it does not come."),
+			Lines: append(lines, " Something else in this run may provide what is missing: say so with depends_on, so that it comes first. The apply waits for kinds that are not served, and fails without the rest."),
 		})
 	}
 	if warning, ok := unstableWarning(p.Component, p.Planned); ok {

@@ -105,7 +105,8 @@ func contentAttributes() map[string]schema.Attribute {
 			Optional: true,
 			MarkdownDescription: "Values for the templates, as an object. Whole numbers stay exact whatever their size. Terraform keeps the values in its state; " +
 				"whether a value is sensitive is not passed on to `objects`.",
-			Validators: []validator.Dynamic{valuesObject{}},
+			Validators:    []validator.Dynamic{valuesObject{}},
+			PlanModifiers: []planmodifier.Dynamic{sameValues{}},
 		},
 	}
 }

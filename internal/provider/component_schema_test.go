@@ -37,8 +37,8 @@ func TestComponentSchema(t *testing.T) {
 		{"artifact", "id", "objects", "revision", "status", "summary"},
 		{"name", "namespace", "source"},
 		{
-			"adoption_policy", "delete_policy", "missing_namespaces_policy", "path", "ready_timeout", "reapply_interval", "target_name",
-			"target_namespace", "update_policy", "values",
+			"additional_managed_types", "adoption_policy", "delete_policy", "dependencies", "missing_namespaces_policy", "path", "ready_timeout",
+			"reapply_interval", "skip_safeguards", "suspend", "target_name", "target_namespace", "update_policy", "values",
 		},
 	}
 	if diff := cmp.Diff(want, [][]string{computed, required, optional}); diff != "" {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -181,6 +182,10 @@ var immutableWords = []string{
 	"updates may not change fields other than",
 }
 
+// undeclared is a line of the API server about a field of a typed object that
+// its schema does not have. It names the field, and no value.
+var undeclared = regexp.MustCompile(`(?m)^\s*(\.[A-Za-z0-9_.-]+): field not declared in schema\s*$`)
+
 // Message returns what the server said, without the client's own words before
 // it. Errors about a Secret are reduced to their reason: the text may quote
 // the Secret.
@@ -198,6 +203,9 @@ func Message(err error, secret bool) string {
 		reason = string(ReasonOf(err))
 	}
 	text := fmt.Sprintf("%s (%d)", reason, s.Code)
+	for _, match := range undeclared.FindAllStringSubmatch(s.Message, -1) {
+		text += fmt.Sprintf("; field %s is not in the schema", match[1])
+	}
 	if s.Details != nil {
 		for _, cause := range s.Details.Causes {
 			text += fmt.Sprintf("; field %s: %s", cause.Field, cause.Type)

@@ -163,9 +163,7 @@ func (e *Engine) checkChange(ctx context.Context, plan *Plan, change *Change, op
 	if change.Action == Adopt {
 		found.adopted = e.describeAdoption(change, predicted, ownership)
 	}
-	if change.Action == Recreate {
-		found.recreated = fmt.Sprintf(" %s   %s", change.ID, whyRecreated(plan.situation(change, ownership, e)))
-	}
+	found.recreated = recreation(change, plan.situation(change, ownership, e))
 	found.reclaimed, fatal = e.reclaimed(ctx, change)
 	return found, nil, fatal
 }
@@ -219,9 +217,17 @@ func (p *Plan) componentChanged() bool {
 	if p.prior == nil || p.record == nil || p.record.Phase != record.Ready {
 		return p.prior != nil
 	}
-	before, _ := object.EncodeCanonical([]any{p.record.Artifact, p.record.Inputs})
-	after, _ := object.EncodeCanonical([]any{record.Artifact(p.Planned.Artifact), p.Component.Inputs})
+	before, _ := object.EncodeCanonical([]any{p.record.Artifact, orNone(p.record.Inputs)})
+	after, _ := object.EncodeCanonical([]any{record.Artifact(p.Planned.Artifact), orNone(p.Component.Inputs)})
 	return before != after
+}
+
+// orNone makes no inputs the same, whether the record left them out or not.
+func orNone(inputs map[string]any) map[string]any {
+	if len(inputs) == 0 {
+		return nil
+	}
+	return inputs
 }
 
 // situation gathers what decide needs.

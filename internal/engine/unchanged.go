@@ -14,7 +14,7 @@ import (
 // passed a short while ago.
 func (e *Engine) writesNothing(plan *Plan, change *Change, predicted *unstructured.Unstructured) bool {
 	serverSide := change.Policies.Update == UpdateSSAOverride || change.Policies.Update == UpdateSSAMerge
-	if change.Action != Update || !serverSide || len(e.managersToTakeOver(change)) > 0 {
+	if change.Action != Update || change.Live.GetDeletionTimestamp() != nil || !serverSide || len(e.managersToTakeOver(change)) > 0 {
 		return false
 	}
 	key := e.dryRunKey(plan, change, string(change.Live.GetUID()))

@@ -69,7 +69,7 @@ func (e *Engine) render(ctx context.Context, c Component, release releaseState, 
 		KubeVersion: release.capabilities.KubeVersion, APIVersions: release.capabilities.APIVersions,
 		Lookup: lookup, AnnotationPrefix: e.options.AnnotationPrefix,
 	}
-	key := renderKey(artifact.Digest, input)
+	key := renderKey(artifact.Digest, input, c)
 	if found := e.renders.get(c.String(), key); found != nil {
 		return found, nil
 	}
@@ -89,9 +89,10 @@ func (e *Engine) render(ctx context.Context, c Component, release releaseState, 
 	return rendered, nil
 }
 
-func renderKey(digest string, in render.Input) string {
+// renderKey identifies what the objects and their policies depend on.
+func renderKey(digest string, in render.Input, c Component) string {
 	text, _ := object.EncodeCanonical([]any{
-		digest, in.Path, in.Name, in.Namespace, in.Revision, in.IsInstall, in.Values, in.KubeVersion, in.APIVersions,
+		digest, in.Path, in.Name, in.Namespace, in.Revision, in.IsInstall, in.Values, in.KubeVersion, in.APIVersions, c.Defaults, c.AdditionalManagedTypes,
 	})
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])

@@ -15,6 +15,15 @@ type finding struct {
 	recreated string
 }
 
+// recreation is the line about an object that is deleted and created anew;
+// empty for others.
+func recreation(change *Change, s Situation) string {
+	if change.Action != Recreate {
+		return ""
+	}
+	return fmt.Sprintf(" %s   %s", change.ID, whyRecreated(s))
+}
+
 // whyRecreated says why an object of ours with update-policy recreate is due.
 func whyRecreated(s Situation) string {
 	switch {

@@ -13,7 +13,7 @@ func TestAccComponentHookRunsAgain(t *testing.T) {
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: settings}
-data: {greeting: {{ .Values.greeting }}}
+data: {greeting: {{ .Values.greeting | default "none" }}}
 ---
 apiVersion: batch/v1
 kind: Job
@@ -24,6 +24,9 @@ spec:
   template:
     spec: {restartPolicy: Never, containers: [{name: c, image: "registry.example/migrate:1"}]}
 `)
+	// Without any attribute that is optional, a second plan is as empty.
+	s.chart()
+	s.apply()
 	s.chart(`values = { greeting = "hello" }`)
 	s.apply()
 	const job = "Job.batch/NAMESPACE/migrate"

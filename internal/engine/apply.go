@@ -54,7 +54,7 @@ func (e *Engine) Apply(ctx context.Context, plan *Plan, expected map[string]stri
 	if plan.suspended {
 		return a.suspendRecord(ctx)
 	}
-	a.record = a.startRecord()
+	a.startRecord()
 	if err := a.begin(ctx); err != nil {
 		return &Result{}, err
 	}
@@ -133,7 +133,7 @@ func (a *applier) run(ctx context.Context) error {
 			return err
 		}
 		a.tell(ctx, corev1.EventTypeNormal, "WaveReady", fmt.Sprintf("wave %d of %d (apply-order %d) is ready: %s, %s after the start",
-			a.wave, a.waves, wave.order, counted(wave.objects(), "object", "objects"), a.e.now().Sub(a.started).Round(time.Millisecond)))
+			a.wave, a.waves, wave.order, counted(wave.objects(), "object", "objects"), a.elapsed()))
 		if i+1 < len(waves) {
 			if err := a.plan.store.Save(ctx, a.record); err != nil {
 				return err
@@ -242,8 +242,10 @@ func (a *applier) finish(ctx context.Context, failure error) error {
 		return a.finish(ctx, err)
 	}
 	a.record.Installed = true
-	return a.enter(ctx, record.Ready, "Ready", fmt.Sprintf("%s, %s after the start", counted(len(a.record.Inventory), "object", "objects"), a.e.now().Sub(a.started).Round(time.Millisecond)))
+	return a.enter(ctx, record.Ready, "Ready", fmt.Sprintf("%s, %s after the start", counted(len(a.record.Inventory), "object", "objects"), a.elapsed()))
 }
+
+func (a *applier) elapsed() time.Duration { return a.e.now().Sub(a.started).Round(time.Millisecond) }
 
 // takeHashes keeps what the objects that were written look like now that all
 // are ready, so that the next refresh can tell drift from what the server made

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/kubewave/terraform-provider-component/internal/engine/object"
 	"k8s.io/client-go/rest"
 )
 
@@ -35,7 +36,7 @@ func TestRefusalsAtPlan(t *testing.T) {
 	r.wire.clear()
 	_, err := s.plan()
 	var got []string
-	for _, part := range problemsOf(err) {
+	for _, part := range object.Problems(err) {
 		var of *ObjectError
 		if !asObjectError(part, &of) {
 			t.Errorf("%v names no object", part)

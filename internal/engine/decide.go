@@ -96,7 +96,7 @@ func adoptUnless(refused bool) Action {
 // completed: a purged object is applied again only when its digest changes.
 // The digest of one with reconcile-policy once never does.
 func completed(s Situation) bool {
-	if s.Recorded == nil || s.Ownership != Absent || s.Recorded.Phase != record.Completed && s.Recorded.Phase != record.Completing {
+	if s.Recorded == nil || s.Ownership != Absent || !s.Recorded.Purged() {
 		return false
 	}
 	return s.Recorded.Digest == s.Digest || s.Policies.Reconcile == ReconcileOnce && s.Recorded.Digest == onceDigest

@@ -55,13 +55,21 @@ func unready(dependencies []Identity, headers []record.Header) []string {
 func (e *Engine) dependencyHeaders(ctx context.Context, dependencies []Identity) ([]record.Header, error) {
 	var all []record.Header
 	for _, namespace := range namespacesOfIdentities(dependencies) {
-		headers, err := record.Headers(ctx, e.cluster, namespace)
+		headers, err := e.headersIn(ctx, namespace)
 		if err != nil {
-			return nil, e.connectionError(fmt.Errorf("reading the records of the dependencies in namespace %s: %w", namespace, err))
+			return nil, err
 		}
 		all = append(all, headers...)
 	}
 	return all, nil
+}
+
+func (e *Engine) headersIn(ctx context.Context, namespace string) ([]record.Header, error) {
+	headers, err := record.Headers(ctx, e.cluster, namespace)
+	if err != nil {
+		return nil, e.connectionError(fmt.Errorf("reading the records of the dependencies in namespace %s: %w", namespace, err))
+	}
+	return headers, nil
 }
 
 func namespacesOfIdentities(ids []Identity) []string {
@@ -117,9 +125,9 @@ func (e *Engine) circle(ctx context.Context, c Component) ([]string, error) {
 		namespace, _, _ := strings.Cut(name, "/")
 		if !read[namespace] {
 			read[namespace] = true
-			headers, err := record.Headers(ctx, e.cluster, namespace)
+			headers, err := e.headersIn(ctx, namespace)
 			if err != nil {
-				return nil, e.connectionError(fmt.Errorf("reading the records of the dependencies in namespace %s: %w", namespace, err))
+				return nil, err
 			}
 			for _, header := range headers {
 				known[header.String()] = header.Dependencies
@@ -162,10 +170,11 @@ func (a *applier) awaitDependencies(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(unready(c.Dependencies, headers)) == 0 {
+	lines := unready(c.Dependencies, headers)
+	if len(lines) == 0 {
 		return nil
 	}
-	if err := a.enter(ctx, record.Pending, reasonDependencies, "waiting for "+strings.Join(unready(c.Dependencies, headers), "; ")); err != nil {
+	if err := a.enter(ctx, record.Pending, reasonDependencies, "waiting for "+strings.Join(lines, "; ")); err != nil {
 		return err
 	}
 	waitCtx, cancel := context.WithDeadline(ctx, a.deadline)
@@ -181,7 +190,7 @@ func (a *applier) awaitDependencies(ctx context.Context) error {
 	if headers, err = a.e.dependencyHeaders(ctx, c.Dependencies); err != nil {
 		return err
 	}
-	if lines := unready(c.Dependencies, headers); len(lines) > 0 {
+	if lines = unready(c.Dependencies, headers); len(lines) > 0 {
 		return componentErrorf("Dependencies are not ready",
 			" component %s waited %s for other components:\n   %s\n Nothing was applied. Apply them first, or mend what keeps them.",
 			c, spelled(c.ReadyTimeout), strings.Join(lines, "\n   "))
@@ -225,8 +234,7 @@ func (e *Engine) awaitDependents(ctx context.Context, id Identity, deadline time
 			return len(left) == 0 || enough(left)
 		})
 	}
-	grace := time.Now().Add(dependentsGrace)
-	await(grace, func(left []record.Header) bool { return len(stay(left)) == 0 })
+	await(e.now().Add(dependentsGrace), func(left []record.Header) bool { return len(stay(left)) == 0 })
 	if len(left) > 0 && len(stay(left)) == 0 {
 		await(deadline, func(left []record.Header) bool { return len(stay(left)) > 0 })
 	}

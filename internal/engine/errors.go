@@ -73,7 +73,7 @@ type Warning struct {
 // say, which is too much for an event.
 func headline(err error) string {
 	var texts []string
-	for _, problem := range problemsOf(err) {
+	for _, problem := range object.Problems(err) {
 		texts = append(texts, headlineOf(problem))
 	}
 	slices.Sort(texts)
@@ -94,20 +94,4 @@ func headlineOf(problem error) string {
 	default:
 		return "an error"
 	}
-}
-
-// problemsOf takes joined errors apart.
-func problemsOf(err error) []error {
-	if err == nil {
-		return nil
-	}
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return []error{err}
-	}
-	var all []error
-	for _, part := range joined.Unwrap() {
-		all = append(all, problemsOf(part)...)
-	}
-	return all
 }

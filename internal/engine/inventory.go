@@ -11,11 +11,13 @@ import (
 	"github.com/kubewave/terraform-provider-component/internal/engine/record"
 )
 
-// startRecord is the record as it is before the first object is written: the
-// full inventory, old and new.
-func (a *applier) startRecord() *record.Record {
+// openRecord copies the record that exists, or begins one, and enters what the
+// user asks for and who writes it.
+func (a *applier) openRecord() {
 	p := a.plan
-	rec := &record.Record{Key: newKey(), Namespace: p.Component.Namespace, Name: p.Component.Name}
+	rec := &record.Record{
+		Key: newKey(), Namespace: p.Component.Namespace, Name: p.Component.Name, Revision: p.Planned.Revision, Install: !p.release.installed,
+	}
 	if p.record != nil {
 		copied := *p.record
 		rec = &copied
@@ -23,22 +25,22 @@ func (a *applier) startRecord() *record.Record {
 	if rec.Instance == "" || p.prior == nil {
 		rec.Instance = string(uuid.NewUUID())
 	}
+	rec.OwnerID, rec.Holder, rec.ProviderVersion, rec.Updated = p.owner.ID, holder(), a.e.options.Version, a.e.now().UTC()
+	rec.Chart, rec.Inputs = p.rendered.chart, p.Component.Inputs
+	rec.Dependencies, rec.ManagedTypes = p.Component.dependencyNames(), p.Component.AdditionalManagedTypes
 	a.record = rec
-	a.identify()
+}
+
+// startRecord makes the record as it is before the first object is written:
+// with the full inventory, old and new.
+func (a *applier) startRecord() {
+	a.openRecord()
+	rec, p := a.record, a.plan
 	rec.Phase, rec.Reason = record.Processing, reasonApplying
 	rec.Revision, rec.Install = p.Planned.Revision, !p.release.installed
 	rec.Artifact = record.Artifact(p.Planned.Artifact)
 	rec.Intended, rec.Leaves = p.Planned.Intended, a.leaves(rec.Key)
 	rec.Inventory = a.inventory()
-	return rec
-}
-
-// identify enters into the record what the user asks for, and who wrote it.
-func (a *applier) identify() {
-	rec, p := a.record, a.plan
-	rec.OwnerID, rec.Holder, rec.ProviderVersion, rec.Updated = p.owner.ID, holder(), a.e.options.Version, a.e.now().UTC()
-	rec.Chart, rec.Inputs = p.rendered.chart, p.Component.Inputs
-	rec.Dependencies, rec.ManagedTypes = p.Component.dependencyNames(), p.Component.AdditionalManagedTypes
 }
 
 // leaves are the planned leaves with their hashes: a plan that made the first

@@ -130,6 +130,29 @@ func TestTypesOfAnAPIService(t *testing.T) {
 	}
 }
 
+// An APIService that serves objects of others is not deleted. The one of a CRD
+// that somebody else made stands for any.
+func TestForeignObjectsOfAnAPIServiceBlock(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.create(gadgetType)
+	id := "APIService.apiregistration.k8s.io/v1." + r.namespace + ".example"
+	r.eventually("the API server serves the type", func() bool { return r.live(id) != nil })
+	r.create("{apiVersion: GROUP/v1, kind: Gadget, metadata: {name: theirs, namespace: NAMESPACE}}")
+	s := r.story("c", `
+{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.GROUP}, spec: {group: GROUP, version: v1, groupPriorityMinimum: 1000, versionPriority: 100}}
+`)
+	s.mustApply()
+	r.engine.cluster.ForgetTypes(t.Context())
+	r.wire.clear()
+	r.wantError(s.destroy(), "cannot be deleted yet", "v1.GROUP    1 instance: Gadget NAMESPACE/theirs", "Nothing was deleted")
+	if got := r.wire.all(request.writesObjects); len(got) > 0 {
+		t.Errorf("it wrote %v", got)
+	}
+	r.remove("Gadget.GROUP/NAMESPACE/theirs")
+	s.mustDestroy()
+}
+
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -125,8 +125,8 @@ func (e *Engine) Plan(ctx context.Context, c Component, prior *Prior, options Pl
 		return plan, e.refuseExisting(plan)
 	}
 	again := plan.runsAgain()
-	plan.Planned.Summary = countAgain(plan.Planned.Summary, len(again))
-	if prior != nil && plan.nothingToDo() && len(again) == 0 {
+	plan.Planned.Summary = countAgain(plan.Planned.Summary, again)
+	if prior != nil && plan.nothingToDo() && again == 0 {
 		plan.NothingToDo = true
 		if !options.Apply {
 			return plan, nil
@@ -136,21 +136,20 @@ func (e *Engine) Plan(ctx context.Context, c Component, prior *Prior, options Pl
 	return plan, errors.Join(e.refuseExisting(plan), e.checkDependencies(ctx, plan), e.check(ctx, plan, options))
 }
 
-// runsAgain lists the objects that are as they were and are applied again all
+// runsAgain counts the objects that are as they were and are applied again all
 // the same, because the component changes (semantics.md, section 4,
 // "on-object-or-component-change").
-func (p *Plan) runsAgain() []string {
-	if p.prior == nil || p.record == nil || p.record.Phase != record.Ready || !p.componentChanged() {
-		return nil
+func (p *Plan) runsAgain() int {
+	if p.record == nil || p.record.Phase != record.Ready || !p.componentChanged() {
+		return 0
 	}
-	var again []string
+	again := 0
 	recorded := p.record.Keys()
 	for _, want := range p.rendered.Wants {
 		item := recorded[want.Key]
-		purged := item != nil && (item.Phase == record.Completed || item.Phase == record.Completing)
 		same := p.prior.Objects[want.Key] == p.Planned.Objects[want.Key] && !p.Planned.Unknown[want.Key]
-		if want.Policies.Reconcile == ReconcileOnObjectOrComponentChange && same && !purged {
-			again = append(again, want.Key)
+		if want.Policies.Reconcile == ReconcileOnObjectOrComponentChange && same && (item == nil || !item.Purged()) {
+			again++
 		}
 	}
 	return again

@@ -164,7 +164,7 @@ func (r *refresher) object(ctx context.Context, item *record.Item, live *unstruc
 		// It was never applied: the apply that should have was stopped.
 		return nil
 	}
-	if item.Phase == record.Completed || item.Phase == record.Completing {
+	if item.Purged() {
 		r.keep(item, item.Planned, item.Live)
 		return nil
 	}

@@ -630,7 +630,7 @@ func (r *rig) wantError(err error, says ...string) {
 // full is the text of an error with the titles that the provider prints.
 func full(err error) string {
 	var lines []string
-	for _, part := range problemsOf(err) {
+	for _, part := range object.Problems(err) {
 		title := ""
 		var of *ObjectError
 		var component *ComponentError

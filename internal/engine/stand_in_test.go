@@ -32,6 +32,16 @@ spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: c}}, s
 			t.Error("the namespace exists")
 		}
 	})
+	t.Run("the server's text names the object's own namespace", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t)
+		s := r.story("c", "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: NAMESPACE-new}, spec: {replica: 1}}")
+		_, err := s.plan()
+		r.wantError(err, "(NAMESPACE-new/web; apps/v1, Kind=Deployment)", ".spec.replica: field not declared in schema")
+		if strings.Contains(full(err), "default/") {
+			t.Errorf("it names another namespace: %v", err)
+		}
+	})
 	t.Run("what is in the other namespace does not matter", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t)

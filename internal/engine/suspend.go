@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"github.com/kubewave/terraform-provider-component/internal/engine/object"
 	"github.com/kubewave/terraform-provider-component/internal/engine/record"
@@ -67,16 +66,7 @@ func pendingChanges(before map[string]string, p Planned) []string {
 
 // suspendRecord writes that the component is suspended; nothing else.
 func (a *applier) suspendRecord(ctx context.Context) (*Result, error) {
-	p := a.plan
-	a.record = &record.Record{Key: newKey(), Namespace: p.Component.Namespace, Name: p.Component.Name, Install: true, Revision: p.Planned.Revision}
-	if p.record != nil {
-		copied := *p.record
-		a.record = &copied
-	}
-	if a.record.Instance == "" || p.prior == nil {
-		a.record.Instance = string(uuid.NewUUID())
-	}
-	a.identify()
+	a.openRecord()
 	a.record.Phase, a.record.Reason = record.Pending, StatusSuspended
 	if err := a.begin(ctx); err != nil {
 		return &Result{}, err

@@ -5,11 +5,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kubewave/terraform-provider-component/internal/engine/cluster"
+	"github.com/kubewave/terraform-provider-component/internal/engine/object"
 	"github.com/kubewave/terraform-provider-component/internal/engine/source"
 )
 
@@ -24,7 +26,7 @@ func renderedWants(t *testing.T, documents ...string) ([]*Want, []error) {
 	c := Component{Namespace: "app", Name: "web", Source: files, Defaults: componentDefaults()}
 	rendered, err := Offline(Options{}).render(t.Context(), c, releaseState{revision: 1}, nil)
 	if err != nil {
-		return nil, problemsOf(err)
+		return nil, object.Problems(err)
 	}
 	return rendered.Wants, nil
 }
@@ -265,4 +267,37 @@ func gotID(want *Want) string {
 	id := want.ID
 	id.Namespace = want.Object.GetNamespace()
 	return id.String()
+}
+
+// Terraform shows a note; a misspelt order must not be lost without a word.
+func TestUnknownAnnotationsAreNamed(t *testing.T) {
+	const prefix = "component-operator.cs.sap.com"
+	got := unknownAnnotations(map[string]string{
+		prefix + "/aply-order": "1", prefix + "/apply-order": "1", prefix + "/digest": "x", prefix + "/Purge-order": "1", "example.org/any": "x", prefix + ".example/x": "y",
+	}, prefix)
+	if diff := cmp.Diff([]string{prefix + "/Purge-order", prefix + "/aply-order"}, got); diff != "" {
+		t.Error(diff)
+	}
+	c := Component{Namespace: "app", Name: "c", Defaults: componentDefaults(), Source: source.Files{
+		"a.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: x, annotations: {" + prefix + "/aply-order: '1'}}}",
+	}}
+	rendered, err := Offline(Options{}).render(t.Context(), c, releaseState{revision: 1}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"ConfigMap/app/x: the annotation " + prefix + "/aply-order is not known and has no effect"}, rendered.Notes); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDurationsAreSpelled(t *testing.T) {
+	for text, want := range map[string]string{"10m": "10m", "1h": "1h", "90m": "1h30m", "1h0m5s": "1h0m5s", "1s": "1s", "100ms": "100ms"} {
+		duration, err := time.ParseDuration(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := spelled(duration); got != want {
+			t.Errorf("%s is spelled %s, want %s", text, got, want)
+		}
+	}
 }

@@ -18,7 +18,7 @@ import (
 // component turns the model into what the engine applies. unknown names the
 // inputs that are not known until apply; the component is then not usable.
 func (m componentModel) component(ctx context.Context, diags *diag.Diagnostics) (c engine.Component, unknown []string) {
-	unknown = m.unknownInputs()
+	unknown = m.unknownInputs(ctx)
 	src, unknownSource := m.source(ctx, diags)
 	unknown = append(unknown, unknownSource...)
 	values, unknownValues, err := valuesOf(m.Values)
@@ -61,7 +61,7 @@ func underValues(name string) string {
 }
 
 // unknownInputs names the unknown attributes besides source and values.
-func (m componentModel) unknownInputs() []string {
+func (m componentModel) unknownInputs(ctx context.Context) []string {
 	inputs := map[string]attr.Value{
 		"name": m.Name, "namespace": m.Namespace, "path": m.Path,
 		"target_namespace": m.TargetNamespace, "target_name": m.TargetName,
@@ -73,23 +73,12 @@ func (m componentModel) unknownInputs() []string {
 	}
 	var unknown []string
 	for _, name := range slices.Sorted(maps.Keys(inputs)) {
-		if !isWhollyKnown(inputs[name]) {
+		// An element of a set can be unknown, too.
+		if value, err := inputs[name].ToTerraformValue(ctx); err != nil || !value.IsFullyKnown() {
 			unknown = append(unknown, name)
 		}
 	}
 	return unknown
-}
-
-// isWhollyKnown looks into sets, too.
-func isWhollyKnown(value attr.Value) bool {
-	if set, ok := value.(types.Set); ok {
-		for _, element := range set.Elements() {
-			if element.IsUnknown() {
-				return false
-			}
-		}
-	}
-	return !value.IsUnknown()
 }
 
 // texts are the known texts of a set, in order.

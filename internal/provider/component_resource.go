@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
 	"github.com/kubewave/terraform-provider-component/internal/engine"
+	"github.com/kubewave/terraform-provider-component/internal/engine/object"
 )
 
 var (
@@ -56,11 +57,9 @@ func (r *componentResource) engine(diags *diag.Diagnostics) *engine.Engine {
 		return nil
 	}
 	e, err := r.connection.engine()
-	addJoined(err, func(problem error) {
-		if problem != nil {
-			diags.AddError("Invalid provider configuration", problem.Error())
-		}
-	})
+	for _, problem := range object.Problems(err) {
+		diags.AddError("Invalid provider configuration", problem.Error())
+	}
 	return e
 }
 

@@ -49,9 +49,9 @@ func TestComponentSchema(t *testing.T) {
 // The model reads the whole schema, and what is not set has its default.
 func TestComponentModel(t *testing.T) {
 	kind := componentSchema().Type().TerraformType(t.Context())
-	config := tfsdk.Config{Schema: componentSchema(), Raw: raw(t, kind, object{
+	config := tfsdk.Config{Schema: componentSchema(), Raw: raw(t, kind, attributes{
 		"name": "web", "namespace": "shop", "update_policy": "Recreate", "ready_timeout": "90s",
-		"source": object{"helm_chart": object{"path": "./chart"}},
+		"source": attributes{"helm_chart": attributes{"path": "./chart"}},
 	})}
 	var model componentModel
 	if diags := config.Get(t.Context(), &model); diags.HasError() {

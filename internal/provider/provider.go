@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
 	"github.com/kubewave/terraform-provider-component/internal/engine/cluster"
+	"github.com/kubewave/terraform-provider-component/internal/engine/object"
 )
 
 var (
@@ -89,15 +90,15 @@ func (p *componentProvider) DataSources(context.Context) []func() datasource.Dat
 // addOptionErrors reports the problems of the options that are set in the
 // configuration, each at its attribute.
 func addOptionErrors(diags *diag.Diagnostics, block kubernetesBlock, err error) {
-	addJoined(err, func(problem error) {
+	for _, problem := range object.Problems(err) {
 		var option *cluster.OptionError
 		if !errors.As(problem, &option) {
-			return
+			continue
 		}
 		if at := slices.IndexFunc(option.Options, block.isSet); at >= 0 {
 			diags.AddAttributeError(optionPath(option.Options[at]), "Invalid provider configuration", option.Text+".")
 		}
-	})
+	}
 }
 
 // optionPath is where an option such as "exec.command" stands.

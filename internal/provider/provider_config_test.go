@@ -10,7 +10,7 @@ import (
 )
 
 // settingsFrom reads a configuration with an environment.
-func settingsFrom(t *testing.T, config object, env map[string]string) *settings {
+func settingsFrom(t *testing.T, config attributes, env map[string]string) *settings {
 	t.Helper()
 	var model providerModel
 	if diags := providerConfig(t, config).Get(t.Context(), &model); diags.HasError() {
@@ -28,13 +28,13 @@ func TestSettingsDefaults(t *testing.T) {
 		MaxConcurrentRequests:  16,
 		Cluster:                cluster.Config{Origins: map[string]string{}},
 	}
-	if diff := cmp.Diff(want, settingsFrom(t, object{}, nil)); diff != "" {
+	if diff := cmp.Diff(want, settingsFrom(t, attributes{}, nil)); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestSettingsTopLevel(t *testing.T) {
-	have := settingsFrom(t, object{
+	have := settingsFrom(t, attributes{
 		"annotation_prefix": "example.com", "field_manager": "fm", "cluster_id": "blue", "max_concurrent_requests": 4,
 		"reclaimed_field_managers": []any{}, "adopted_field_managers": []any{"helm"},
 	}, nil)
@@ -53,7 +53,7 @@ func TestEveryTextOption(t *testing.T) {
 	for _, option := range textOptions() {
 		t.Run(option.name, func(t *testing.T) {
 			env := map[string]string{option.env: "environment"}
-			block := object{option.name: "block"}
+			block := attributes{option.name: "block"}
 			// What an option needs in order to mean something.
 			base := map[string]string{}
 			if option.inKubeconfig {
@@ -68,10 +68,10 @@ func TestEveryTextOption(t *testing.T) {
 				{"in the environment", "environment", nil, env},
 				{"in both", "block", block, env},
 				{"in neither", "", nil, base},
-				{"null in the block", "environment", object{option.name: nil}, env},
-				{"empty in the block", "", object{option.name: ""}, env},
+				{"null in the block", "environment", attributes{option.name: nil}, env},
+				{"empty in the block", "", attributes{option.name: ""}, env},
 			} {
-				have := settingsFrom(t, object{"kubernetes": test.block}, test.env)
+				have := settingsFrom(t, attributes{"kubernetes": test.block}, test.env)
 				if value := *option.field(&have.Cluster); value != test.want {
 					t.Errorf("%s: %q, want %q", test.name, value, test.want)
 				}
@@ -82,7 +82,7 @@ func TestEveryTextOption(t *testing.T) {
 					t.Errorf("%s: origins %v", test.name, have.Cluster.Origins)
 				}
 			}
-			unknown := settingsFrom(t, object{"kubernetes": object{option.name: notKnown{}}}, env)
+			unknown := settingsFrom(t, attributes{"kubernetes": attributes{option.name: notKnown{}}}, env)
 			if diff := cmp.Diff([]string{"kubernetes." + option.name}, unknown.Unknown); diff != "" {
 				t.Error(diff)
 			}
@@ -95,17 +95,17 @@ func TestEveryTextOption(t *testing.T) {
 
 func TestUnknown(t *testing.T) {
 	tests := map[string]struct {
-		config object
+		config attributes
 		want   []string
 	}{
-		"everything is known": {object{"kubernetes": object{"host": "h"}}, nil},
-		"the block":           {object{"kubernetes": notKnown{}}, []string{"kubernetes"}},
-		"a part of a list":    {object{"kubernetes": object{"config_paths": []any{"/a", notKnown{}}}}, []string{"kubernetes.config_paths"}},
-		"a part of exec":      {object{"kubernetes": object{"exec": object{"command": "c", "args": []any{notKnown{}}}}}, []string{"kubernetes.exec"}},
-		"insecure":            {object{"kubernetes": object{"insecure": notKnown{}}}, []string{"kubernetes.insecure"}},
+		"everything is known": {attributes{"kubernetes": attributes{"host": "h"}}, nil},
+		"the block":           {attributes{"kubernetes": notKnown{}}, []string{"kubernetes"}},
+		"a part of a list":    {attributes{"kubernetes": attributes{"config_paths": []any{"/a", notKnown{}}}}, []string{"kubernetes.config_paths"}},
+		"a part of exec":      {attributes{"kubernetes": attributes{"exec": attributes{"command": "c", "args": []any{notKnown{}}}}}, []string{"kubernetes.exec"}},
+		"insecure":            {attributes{"kubernetes": attributes{"insecure": notKnown{}}}, []string{"kubernetes.insecure"}},
 		"several": {
-			object{
-				"kubernetes": object{"token": notKnown{}}, "annotation_prefix": notKnown{}, "field_manager": notKnown{}, "cluster_id": notKnown{},
+			attributes{
+				"kubernetes": attributes{"token": notKnown{}}, "annotation_prefix": notKnown{}, "field_manager": notKnown{}, "cluster_id": notKnown{},
 				"max_concurrent_requests": notKnown{}, "reclaimed_field_managers": notKnown{}, "adopted_field_managers": []any{notKnown{}},
 			},
 			[]string{
@@ -126,7 +126,7 @@ func TestUnknown(t *testing.T) {
 
 // The block beats the environment also where two options say the same thing.
 func TestBlockAndEnvironment(t *testing.T) {
-	exec := object{"api_version": "v", "command": "c", "args": []any{"a", ""}, "env": map[string]any{"K": "V"}}
+	exec := attributes{"api_version": "v", "command": "c", "args": []any{"a", ""}, "env": map[string]any{"K": "V"}}
 	wantExec := &cluster.Exec{APIVersion: "v", Command: "c", Args: []string{"a", ""}, Env: map[string]string{"K": "V"}}
 	credentials := map[string]string{"KUBE_TOKEN": "t", "KUBE_CLIENT_CERT_DATA": "c", "KUBE_CLIENT_KEY_DATA": "k"}
 	tests := map[string]struct {
@@ -134,12 +134,12 @@ func TestBlockAndEnvironment(t *testing.T) {
 		env   map[string]string
 		want  cluster.Config
 	}{
-		"config_path": {object{"config_path": "/a"}, nil, cluster.Config{ConfigPaths: []string{"/a"}}},
+		"config_path": {attributes{"config_path": "/a"}, nil, cluster.Config{ConfigPaths: []string{"/a"}}},
 		"config_path beats both variables": {
-			object{"config_path": "/a"}, map[string]string{"KUBE_CONFIG_PATH": "/b", "KUBE_CONFIG_PATHS": "/c"}, cluster.Config{ConfigPaths: []string{"/a"}},
+			attributes{"config_path": "/a"}, map[string]string{"KUBE_CONFIG_PATH": "/b", "KUBE_CONFIG_PATHS": "/c"}, cluster.Config{ConfigPaths: []string{"/a"}},
 		},
 		"config_paths beats both variables": {
-			object{"config_paths": []any{"/a", "/b"}}, map[string]string{"KUBE_CONFIG_PATH": "/c", "KUBE_CONFIG_PATHS": "/d"},
+			attributes{"config_paths": []any{"/a", "/b"}}, map[string]string{"KUBE_CONFIG_PATH": "/c", "KUBE_CONFIG_PATHS": "/d"},
 			cluster.Config{ConfigPaths: []string{"/a", "/b"}},
 		},
 		"KUBE_CONFIG_PATH":  {nil, map[string]string{"KUBE_CONFIG_PATH": "/a"}, cluster.Config{ConfigPaths: []string{"/a"}}},
@@ -149,12 +149,12 @@ func TestBlockAndEnvironment(t *testing.T) {
 		},
 		"KUBECONFIG is not read": {nil, map[string]string{"KUBECONFIG": "/a"}, cluster.Config{}},
 		"a host gets no kubeconfig of the environment": {
-			object{"host": "h"}, map[string]string{"KUBE_CONFIG_PATH": "/a", "KUBE_CTX": "c", "KUBE_CTX_CLUSTER": "c", "KUBE_CTX_AUTH_INFO": "u"},
+			attributes{"host": "h"}, map[string]string{"KUBE_CONFIG_PATH": "/a", "KUBE_CTX": "c", "KUBE_CTX_CLUSTER": "c", "KUBE_CTX_AUTH_INFO": "u"},
 			cluster.Config{Connection: cluster.Connection{Host: "h"}},
 		},
-		"an empty host gets none either": {object{"host": ""}, map[string]string{"KUBE_CONFIG_PATH": "/a", "KUBE_HOST": "h"}, cluster.Config{}},
+		"an empty host gets none either": {attributes{"host": ""}, map[string]string{"KUBE_CONFIG_PATH": "/a", "KUBE_HOST": "h"}, cluster.Config{}},
 		"a host gets the other options of the environment": {
-			object{"host": "h"}, map[string]string{"KUBE_TOKEN": "t", "KUBE_CLUSTER_CA_CERT_DATA": "ca"},
+			attributes{"host": "h"}, map[string]string{"KUBE_TOKEN": "t", "KUBE_CLUSTER_CA_CERT_DATA": "ca"},
 			cluster.Config{Connection: cluster.Connection{Host: "h", Token: "t", ClusterCACertificate: "ca"}},
 		},
 		"a kubeconfig of the environment is overridden by it": {
@@ -162,42 +162,42 @@ func TestBlockAndEnvironment(t *testing.T) {
 			cluster.Config{ConfigPaths: []string{"/a"}, Context: "c", Connection: cluster.Connection{Host: "h", Token: "t"}},
 		},
 		"a kubeconfig of the block is only completed by it": {
-			object{"config_path": "/a"}, map[string]string{
+			attributes{"config_path": "/a"}, map[string]string{
 				"KUBE_HOST": "h", "KUBE_TOKEN": "t", "KUBE_CTX": "c", "KUBE_PROXY_URL": "p", "KUBE_INSECURE": "true",
 			},
 			cluster.Config{ConfigPaths: []string{"/a"}, Context: "c", Fallback: cluster.Connection{Token: "t", ProxyURL: "p", Insecure: true}},
 		},
 		"options of the block override its kubeconfig": {
-			object{"config_path": "/a", "host": "h", "token": "t"}, map[string]string{"KUBE_TOKEN": "x"},
+			attributes{"config_path": "/a", "host": "h", "token": "t"}, map[string]string{"KUBE_TOKEN": "x"},
 			cluster.Config{ConfigPaths: []string{"/a"}, Connection: cluster.Connection{Host: "h", Token: "t"}},
 		},
-		"exec": {object{"exec": exec}, nil, cluster.Config{Connection: cluster.Connection{Exec: wantExec}}},
+		"exec": {attributes{"exec": exec}, nil, cluster.Config{Connection: cluster.Connection{Exec: wantExec}}},
 		"exec beats other credentials of the environment": {
-			object{"exec": exec}, credentials, cluster.Config{Connection: cluster.Connection{Exec: wantExec}},
+			attributes{"exec": exec}, credentials, cluster.Config{Connection: cluster.Connection{Exec: wantExec}},
 		},
 		"a token beats a certificate of the environment": {
-			object{"token": "x"}, credentials, cluster.Config{Connection: cluster.Connection{Token: "x"}},
+			attributes{"token": "x"}, credentials, cluster.Config{Connection: cluster.Connection{Token: "x"}},
 		},
 		"a certificate beats a token of the environment, which may bring its key": {
-			object{"client_certificate": "x"}, credentials, cluster.Config{Connection: cluster.Connection{ClientCertificate: "x", ClientKey: "k"}},
+			attributes{"client_certificate": "x"}, credentials, cluster.Config{Connection: cluster.Connection{ClientCertificate: "x", ClientKey: "k"}},
 		},
-		"insecure":      {object{"insecure": true}, nil, cluster.Config{Connection: cluster.Connection{Insecure: true}}},
+		"insecure":      {attributes{"insecure": true}, nil, cluster.Config{Connection: cluster.Connection{Insecure: true}}},
 		"KUBE_INSECURE": {nil, map[string]string{"KUBE_INSECURE": "1"}, cluster.Config{Connection: cluster.Connection{Insecure: true}}},
 		"insecure = false beats KUBE_INSECURE": {
-			object{"insecure": false}, map[string]string{"KUBE_INSECURE": "true", "KUBE_CLUSTER_CA_CERT_DATA": "ca"},
+			attributes{"insecure": false}, map[string]string{"KUBE_INSECURE": "true", "KUBE_CLUSTER_CA_CERT_DATA": "ca"},
 			cluster.Config{Connection: cluster.Connection{ClusterCACertificate: "ca"}},
 		},
 		"insecure beats an authority of the environment": {
-			object{"insecure": true}, map[string]string{"KUBE_CLUSTER_CA_CERT_DATA": "ca"}, cluster.Config{Connection: cluster.Connection{Insecure: true}},
+			attributes{"insecure": true}, map[string]string{"KUBE_CLUSTER_CA_CERT_DATA": "ca"}, cluster.Config{Connection: cluster.Connection{Insecure: true}},
 		},
 		"an authority beats KUBE_INSECURE": {
-			object{"cluster_ca_certificate": "ca"}, map[string]string{"KUBE_INSECURE": "true"},
+			attributes{"cluster_ca_certificate": "ca"}, map[string]string{"KUBE_INSECURE": "true"},
 			cluster.Config{Connection: cluster.Connection{ClusterCACertificate: "ca"}},
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			have := settingsFrom(t, object{"kubernetes": test.block}, test.env)
+			have := settingsFrom(t, attributes{"kubernetes": test.block}, test.env)
 			if diff := cmp.Diff(test.want, have.Cluster, cmpopts.IgnoreFields(cluster.Config{}, "Origins"), cmpopts.EquateEmpty()); diff != "" {
 				t.Error(diff)
 			}
@@ -212,7 +212,7 @@ func TestConfigError(t *testing.T) {
 		want  string
 	}{
 		"config_path and config_paths": {
-			object{"config_path": "/a", "config_paths": []any{"/b"}}, nil,
+			attributes{"config_path": "/a", "config_paths": []any{"/b"}}, nil,
 			"config_path and config_paths are both set: the kubeconfig is named by one of them",
 		},
 		"variables that contradict each other": {
@@ -223,14 +223,14 @@ func TestConfigError(t *testing.T) {
 			nil, map[string]string{"KUBE_INSECURE": "perhaps"}, `the environment variable KUBE_INSECURE is "perhaps", which is neither true nor false`,
 		},
 		"every option that is set but empty": {
-			object{"token": "", "config_path": ""}, nil,
+			attributes{"token": "", "config_path": ""}, nil,
 			"config_path is set but empty: give it a value, or null to leave it to the environment\n" +
 				"token is set but empty: give it a value, or null to leave it to the environment",
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			have := settingsFrom(t, object{"kubernetes": test.block}, test.env)
+			have := settingsFrom(t, attributes{"kubernetes": test.block}, test.env)
 			if have.ConfigError == nil {
 				t.Fatal("no error")
 			}

@@ -22,8 +22,8 @@ import (
 // notKnown is the value of an option in tests that is not known until apply.
 type notKnown struct{}
 
-// object is a block or an object in tests; what is left out is null.
-type object map[string]any
+// attributes are a block or an object in tests; what is left out is null.
+type attributes map[string]any
 
 // raw makes a value of a type from a plain one.
 func raw(t *testing.T, kind tftypes.Type, value any) tftypes.Value {
@@ -33,7 +33,7 @@ func raw(t *testing.T, kind tftypes.Type, value any) tftypes.Value {
 		return tftypes.NewValue(kind, nil)
 	case notKnown:
 		return tftypes.NewValue(kind, tftypes.UnknownValue)
-	case object:
+	case attributes:
 		kinds := kind.(tftypes.Object).AttributeTypes
 		attributes := map[string]tftypes.Value{}
 		for name := range value {
@@ -63,7 +63,7 @@ func raw(t *testing.T, kind tftypes.Type, value any) tftypes.Value {
 }
 
 // providerConfig makes a configuration of the provider.
-func providerConfig(t *testing.T, config object) tfsdk.Config {
+func providerConfig(t *testing.T, config attributes) tfsdk.Config {
 	t.Helper()
 	schema := providerSchema()
 	return tfsdk.Config{Schema: schema, Raw: raw(t, schema.Type().TerraformType(t.Context()), config)}
@@ -96,13 +96,13 @@ func TestProviderSchema(t *testing.T) {
 func TestConfigure(t *testing.T) {
 	p := New("1.2.3")()
 	tests := map[string]struct {
-		config object
+		config attributes
 		want   []string
 	}{
-		"a cluster that is not there": {object{"kubernetes": object{"host": "https://127.0.0.1:1", "token": "t"}}, nil},
-		"a file that is not there":    {object{"kubernetes": object{"config_path": "/nowhere"}}, nil},
-		"nothing at all":              {object{}, nil},
-		"an unknown host":             {object{"kubernetes": object{"host": notKnown{}, "token": "t"}}, []string{"kubernetes.host"}},
+		"a cluster that is not there": {attributes{"kubernetes": attributes{"host": "https://127.0.0.1:1", "token": "t"}}, nil},
+		"a file that is not there":    {attributes{"kubernetes": attributes{"config_path": "/nowhere"}}, nil},
+		"nothing at all":              {attributes{}, nil},
+		"an unknown host":             {attributes{"kubernetes": attributes{"host": notKnown{}, "token": "t"}}, []string{"kubernetes.host"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -133,31 +133,31 @@ func TestValidateConfig(t *testing.T) {
 	t.Setenv("KUBE_INSECURE", "perhaps")
 
 	at := func(name string) path.Path { return path.Root("kubernetes").AtName(name) }
-	exec := object{"api_version": "client.authentication.k8s.io/v1", "command": "c"}
+	exec := attributes{"api_version": "client.authentication.k8s.io/v1", "command": "c"}
 	tests := map[string]struct {
 		kubernetes any
 		want       []path.Path
 	}{
 		"no block":                        {nil, nil},
-		"an empty block":                  {object{}, nil},
-		"a host":                          {object{"host": "https://h"}, nil},
-		"a file that does not exist":      {object{"config_path": "/nowhere"}, nil},
-		"options that are set but empty":  {object{"host": "", "token": " "}, []path.Path{at("host"), at("token")}},
-		"a list that is empty":            {object{"config_paths": []any{}}, []path.Path{at("config_paths")}},
-		"a list of nothing":               {object{"config_paths": []any{"/a", ""}}, []path.Path{at("config_paths")}},
-		"config_path and config_paths":    {object{"config_path": "/a", "config_paths": []any{"/b"}}, []path.Path{at("config_path")}},
-		"token and exec":                  {object{"host": "h", "token": "t", "exec": exec}, []path.Path{at("token")}},
-		"a certificate without a key":     {object{"host": "h", "client_certificate": "c"}, []path.Path{at("client_certificate")}},
-		"exec without a command":          {object{"host": "h", "exec": object{"api_version": "client.authentication.k8s.io/v1"}}, []path.Path{at("exec").AtName("command")}},
-		"a context without a kubeconfig":  {object{"host": "h", "config_context": "c"}, []path.Path{at("config_context")}},
-		"a host that is no URL":           {object{"host": "https://"}, []path.Path{at("host")}},
-		"what is wrong beside an unknown": {object{"host": notKnown{}, "token": ""}, nil},
+		"an empty block":                  {attributes{}, nil},
+		"a host":                          {attributes{"host": "https://h"}, nil},
+		"a file that does not exist":      {attributes{"config_path": "/nowhere"}, nil},
+		"options that are set but empty":  {attributes{"host": "", "token": " "}, []path.Path{at("host"), at("token")}},
+		"a list that is empty":            {attributes{"config_paths": []any{}}, []path.Path{at("config_paths")}},
+		"a list of nothing":               {attributes{"config_paths": []any{"/a", ""}}, []path.Path{at("config_paths")}},
+		"config_path and config_paths":    {attributes{"config_path": "/a", "config_paths": []any{"/b"}}, []path.Path{at("config_path")}},
+		"token and exec":                  {attributes{"host": "h", "token": "t", "exec": exec}, []path.Path{at("token")}},
+		"a certificate without a key":     {attributes{"host": "h", "client_certificate": "c"}, []path.Path{at("client_certificate")}},
+		"exec without a command":          {attributes{"host": "h", "exec": attributes{"api_version": "client.authentication.k8s.io/v1"}}, []path.Path{at("exec").AtName("command")}},
+		"a context without a kubeconfig":  {attributes{"host": "h", "config_context": "c"}, []path.Path{at("config_context")}},
+		"a host that is no URL":           {attributes{"host": "https://"}, []path.Path{at("host")}},
+		"what is wrong beside an unknown": {attributes{"host": notKnown{}, "token": ""}, nil},
 		"a block that is unknown":         {notKnown{}, nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			var resp provider.ValidateConfigResponse
-			req := provider.ValidateConfigRequest{Config: providerConfig(t, object{"kubernetes": test.kubernetes})}
+			req := provider.ValidateConfigRequest{Config: providerConfig(t, attributes{"kubernetes": test.kubernetes})}
 			New("test")().(provider.ProviderWithValidateConfig).ValidateConfig(t.Context(), req, &resp)
 			var have []path.Path
 			for _, d := range resp.Diagnostics.Errors() {

@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 
 	"github.com/kubewave/terraform-provider-component/internal/engine"
+	"github.com/kubewave/terraform-provider-component/internal/engine/object"
 )
 
 // textValidator checks a text that is known with a function that returns what
@@ -214,11 +215,9 @@ func (v valuesObject) MarkdownDescription(ctx context.Context) string { return v
 // ValidateDynamic reports what cannot be converted.
 func (valuesObject) ValidateDynamic(_ context.Context, req validator.DynamicRequest, resp *validator.DynamicResponse) {
 	_, _, err := valuesOf(req.ConfigValue)
-	addJoined(err, func(problem error) {
-		if problem != nil {
-			resp.Diagnostics.AddAttributeError(req.Path, "Invalid values", fmt.Sprintf("%s: %s.", req.Path, problem))
-		}
-	})
+	for _, problem := range object.Problems(err) {
+		resp.Diagnostics.AddAttributeError(req.Path, "Invalid values", fmt.Sprintf("%s: %s.", req.Path, problem))
+	}
 }
 
 // code and codes write values as they stand in a description.

@@ -182,9 +182,9 @@ var immutableWords = []string{
 	"updates may not change fields other than",
 }
 
-// undeclared is a line of the API server about a field of a typed object that
-// its schema does not have. It names the field, and no value.
-var undeclared = regexp.MustCompile(`(?m)^\s*(\.[A-Za-z0-9_.-]+): field not declared in schema\s*$`)
+// undeclared is what an API server says of the first field that its schema does
+// not have. It names the field, and no value.
+var undeclared = regexp.MustCompile(`, Kind=Secret\): (\.[A-Za-z0-9_.-]+): field not declared in schema$`)
 
 // Message returns what the server said, without the client's own words before
 // it. Errors about a Secret are reduced to their reason: the text may quote
@@ -203,7 +203,7 @@ func Message(err error, secret bool) string {
 		reason = string(ReasonOf(err))
 	}
 	text := fmt.Sprintf("%s (%d)", reason, s.Code)
-	for _, match := range undeclared.FindAllStringSubmatch(s.Message, -1) {
+	if match := undeclared.FindStringSubmatch(s.Message); match != nil {
 		text += fmt.Sprintf("; field %s is not in the schema", match[1])
 	}
 	if s.Details != nil {

@@ -419,6 +419,24 @@ func TestMessagesDoNotQuoteSecrets(t *testing.T) {
 	}
 }
 
+// A field that does not exist is named, and nothing of its value.
+func TestMessagesNameUndeclaredFieldsOfSecrets(t *testing.T) {
+	t.Parallel()
+	for field, manifest := range map[string]string{
+		".stringdata":     `{apiVersion: v1, kind: Secret, metadata: {name: s}, stringdata: {password: S3cr3t-Zq9}}`,
+		".metadata.labls": `{apiVersion: v1, kind: Secret, metadata: {name: s, labls: {password: S3cr3t-Zq9}}}`,
+	} {
+		err := newPlace(t).apply(manifest)
+		if err == nil {
+			t.Fatal("the server takes it")
+		}
+		got := Message(err, true)
+		if !strings.Contains(got, "field "+field+" is not in the schema") || strings.Contains(got, "S3cr3t") || strings.Contains(got, "password") {
+			t.Errorf("it says %q", got)
+		}
+	}
+}
+
 func TestMessageIsThatOfTheServer(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -105,7 +104,7 @@ func (c *Cluster) ListableTypes(ctx context.Context, choose func(Type) bool) ([]
 		}
 		for _, resource := range list.APIResources {
 			served := Type{GVK: gv.WithKind(resource.Kind), Resource: gv.WithResource(resource.Name), Namespaced: resource.Namespaced}
-			if slices.Contains(resource.Verbs, "list") && !strings.Contains(resource.Name, "/") && choose(served) {
+			if slices.Contains(resource.Verbs, "list") && choose(served) {
 				types = append(types, served)
 			}
 		}

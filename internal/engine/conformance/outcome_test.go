@@ -77,19 +77,18 @@ func missing(where, text string, words []string) []error {
 
 // fullText is an error with the titles that the provider prints.
 func fullText(err error) string {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var lines []string
-		for _, part := range joined.Unwrap() {
-			lines = append(lines, fullText(part))
-		}
-		return strings.Join(lines, "\n")
+	var lines []string
+	for _, problem := range object.Problems(err) {
+		lines = append(lines, titled(problem))
 	}
+	return strings.Join(lines, "\n")
+}
+
+func titled(err error) string {
 	var of *engine.ObjectError
 	var whole *engine.ComponentError
 	var unready *engine.NotReadyError
 	switch {
-	case err == nil:
-		return ""
 	case errors.As(err, &of):
 		return of.Title + ": " + err.Error()
 	case errors.As(err, &whole):

@@ -49,17 +49,10 @@ func FuzzDecode(f *testing.F) {
 
 func checkErrors(t *testing.T, err error) {
 	t.Helper()
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		if err != nil {
-			var known *Error
-			if !errors.As(err, &known) || known.Origin.File != "a.yaml" {
-				t.Errorf("an error without a file: %v", err)
-			}
+	for _, problem := range Problems(err) {
+		var known *Error
+		if !errors.As(problem, &known) || known.Origin.File != "a.yaml" {
+			t.Errorf("an error without a file: %v", problem)
 		}
-		return
-	}
-	for _, part := range joined.Unwrap() {
-		checkErrors(t, part)
 	}
 }

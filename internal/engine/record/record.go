@@ -135,6 +135,10 @@ type Item struct {
 	Folded map[string]string `json:"folded,omitempty"`
 }
 
+// Purged reports whether the object was deleted at the end of a wave, or is
+// about to be: its absence is as it should be then.
+func (i *Item) Purged() bool { return i.Phase == Completed || i.Phase == Completing }
+
 // Find returns the item of an object.
 func (r *Record) Find(id object.ID) *Item {
 	for i := range r.Inventory {

@@ -53,7 +53,7 @@ func indexed(manifests []object.Manifest) (objects, int) {
 // sameProblems checks that a rendering is refused for as many problems as the
 // reference has.
 func sameProblems(want int, err error) error {
-	if got := len(each(err)); got != want {
+	if got := len(object.Problems(err)); got != want {
 		return errors.Join(fmt.Errorf("%d problems, want %d", got, want), err)
 	}
 	return nil

@@ -34,7 +34,7 @@ func (r *release) decode(templates map[string]string) ([]templated, []error) {
 			// The line end that was cut off is part of a text in the last field.
 			found, err := decodeDocument(where, documents[key]+"\n")
 			objects = append(objects, found...)
-			problems = append(problems, each(err)...)
+			problems = append(problems, object.Problems(err)...)
 		}
 	}
 	return objects, problems
@@ -108,7 +108,7 @@ func (r *release) crds(out *rendered, loaded *chart.Chart) ([]object.Manifest, [
 	texts := map[object.ID][]byte{}
 	for _, crd := range loaded.CRDObjects() {
 		found, err := object.Decode(r.in.origin(chartPath(r.in, crd.Filename)), crd.File.Data)
-		problems = append(problems, each(err)...)
+		problems = append(problems, object.Problems(err)...)
 		for _, manifest := range found {
 			first, again := seen[manifest.ID()]
 			switch {

@@ -169,7 +169,7 @@ const skipSchema = true
 func (out *rendered) output(in Input) (*Output, error) {
 	objects, problems := out.normalised(in)
 	placed, err := placeHooks(in, out.crds, objects)
-	problems = append(problems, each(err)...)
+	problems = append(problems, object.Problems(err)...)
 	problems = append(problems, duplicates(placed.manifests)...)
 	if err := errors.Join(problems...); err != nil {
 		return nil, err

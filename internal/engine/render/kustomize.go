@@ -104,7 +104,7 @@ func resourcesOf(seen *surveyed, result resmap.ResMap) ([]object.Manifest, []err
 			if !errors.As(err, &known) {
 				err = &object.Error{ID: id, Origin: where, Err: errors.New(parserMessage(err))}
 			}
-			problems = append(problems, each(err)...)
+			problems = append(problems, object.Problems(err)...)
 			continue
 		}
 		manifests = append(manifests, found...)

@@ -39,7 +39,7 @@ func renderPlain(ctx context.Context, in Input, folder fs.FS) (*Output, error) {
 		}
 		found, err := object.Decode(in.origin(file), text)
 		manifests = append(manifests, found...)
-		problems = append(problems, each(err)...)
+		problems = append(problems, object.Problems(err)...)
 	}
 	if len(manifests) == 0 && len(problems) == 0 {
 		return nil, fmt.Errorf("%s holds no manifest: there is no Chart.yaml, no kustomization.yaml, and no object in any *.yaml or *.yml file", in.folderName())
@@ -92,19 +92,4 @@ func belongsElsewhere(in Input, file string) error {
 	return &object.Error{Origin: in.origin(file), Err: fmt.Errorf(
 		"%q is a %s below a folder of plain manifests: render it on its own with path = %[1]q, or write a kustomization.yaml above it",
 		path.Dir(file), what)}
-}
-
-// each takes a joined error apart.
-func each(err error) []error {
-	if err == nil {
-		return nil
-	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var parts []error
-		for _, part := range joined.Unwrap() {
-			parts = append(parts, each(part)...)
-		}
-		return parts
-	}
-	return []error{err}
 }

@@ -34,7 +34,7 @@ func redact(err error, sensitive map[string]any) error {
 		pairs = append(pairs, text, redacted)
 	}
 	replacer := strings.NewReplacer(pairs...)
-	problems := each(err)
+	problems := object.Problems(err)
 	for i, problem := range problems {
 		problems[i] = redactOne(problem, replacer)
 	}

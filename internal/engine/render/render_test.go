@@ -77,7 +77,7 @@ func ids(manifests []object.Manifest) []string {
 // each has to hold its text.
 func wantProblems(t testing.TB, err error, want ...string) {
 	t.Helper()
-	problems := each(err)
+	problems := object.Problems(err)
 	if len(problems) != len(want) {
 		t.Fatalf("%d problems, want %d:\n%v", len(problems), len(want), err)
 	}

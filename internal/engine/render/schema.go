@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubewave/terraform-provider-component/internal/engine/object"
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
 )
@@ -39,7 +40,7 @@ func checkSchemas(ctx context.Context, loaded *chart.Chart, values, sensitive ma
 			problems = append(problems, fmt.Errorf("the value of %q must be a map: it holds the values of the subchart of that name", sub.Name()))
 			continue
 		}
-		problems = append(problems, each(checkSchemas(ctx, sub, inner, sensitiveOf(sensitive, sub.Name())))...)
+		problems = append(problems, object.Problems(checkSchemas(ctx, sub, inner, sensitiveOf(sensitive, sub.Name())))...)
 	}
 	return errors.Join(problems...)
 }

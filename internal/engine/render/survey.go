@@ -147,7 +147,7 @@ func (s *surveyed) content(file, target string, list entryList, entry string) {
 		return
 	}
 	found, err := object.Decode(s.in.origin(target), text)
-	s.problems = append(s.problems, each(err)...)
+	s.problems = append(s.problems, object.Problems(err)...)
 	for _, manifest := range found {
 		if manifest.Object.GetAPIVersion() == "builtin" {
 			// A kustomization may hold the plugins of another one.
